@@ -1,0 +1,66 @@
+# Every target works in a fresh clone: it makes the environment it needs and then runs.
+# The stamps depend on pyproject.toml, so that a second run installs nothing.
+
+PYTHON ?= python3
+VENV ?= .venv
+VENV_MINIMUM ?= .venv-minimum
+WORKERS ?= 2
+PYTEST_ARGS ?=
+
+BIN := $(VENV)/bin
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-minimum lint bench docs wheel-check clean
+
+help: ## show this list
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1|\2/' \
+		| awk -F'|' '{ printf "  make %-14s %s\n", $$1, $$2 }'
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.stamp-demo: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable ".[plot]"
+	@touch $@
+
+$(VENV)/.stamp-test: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable ".[test]"
+	@touch $(VENV)/.stamp-demo $@
+
+$(VENV)/.stamp-dev: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable ".[dev]"
+	@touch $(VENV)/.stamp-demo $(VENV)/.stamp-test $@
+
+$(VENV_MINIMUM)/.stamp: pyproject.toml requirements/minimum.txt
+	$(PYTHON) -m venv --clear $(VENV_MINIMUM)
+	$(VENV_MINIMUM)/bin/python -m pip install --quiet --requirement requirements/minimum.txt --editable .
+	@touch $@
+
+demo: $(VENV)/.stamp-demo ## fit, choose and plot on small data sets
+	$(BIN)/python examples/demo.py
+
+test: $(VENV)/.stamp-test ## all tests and doctests (PYTEST_ARGS="-k loo" for some)
+	$(BIN)/python -m pytest -n $(WORKERS) $(PYTEST_ARGS)
+
+test-minimum: $(VENV_MINIMUM)/.stamp ## the laws and the estimators on the oldest supported versions
+	$(VENV_MINIMUM)/bin/python -m pytest -n $(WORKERS) -m "not slow" tests/laws tests/estimators $(PYTEST_ARGS)
+
+lint: $(VENV)/.stamp-dev ## ruff, mypy and the order of the rooms
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(VENV)/.stamp-dev ## compare with other libraries and with the machine
+	$(BIN)/python -m benchmarks.run
+
+docs: $(VENV)/.stamp-dev ## the documentation, into docs/_build/html
+	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
+
+wheel-check: $(VENV)/.stamp-dev ## build the wheel and use it from an environment of its own
+	PYTHON="$(PYTHON)" BUILD_PYTHON="$(BIN)/python" .ci/wheel-check
+
+clean: ## remove what was built, the environments too
+	rm -rf $(VENV) $(VENV_MINIMUM) build dist docs/_build docs/auto_examples docs/reference/generated
+	rm -rf docs/sg_execution_times.rst .mypy_cache .pytest_cache .ruff_cache .import_linter_cache

@@ -1,0 +1,1 @@
+"""Benchmarks of squareone, as ratios measured in one run."""

@@ -1,0 +1,53 @@
+"""Configuration of the documentation; the build needs no network."""
+
+import squareone
+
+project = "squareone"
+author = "the squareone developers"
+copyright = "2026, the squareone developers"
+version = release = squareone.__version__
+
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.mathjax",
+    "numpydoc",
+    "myst_parser",
+    "sphinx_gallery.gen_gallery",
+]
+templates_path = ["_templates"]
+exclude_patterns = ["_build", "**/GALLERY_HEADER.rst"]
+default_role = "code"
+
+html_theme = "pydata_sphinx_theme"
+html_title = f"squareone {release}"
+html_show_sourcelink = False
+html_theme_options = {"navigation_with_keys": False, "show_toc_level": 2}
+
+autosummary_generate = True
+# Packages export their names from the files that hold them: follow __all__.
+autosummary_ignore_module_all = False
+autodoc_typehints = "none"
+autodoc_member_order = "bysource"
+numpydoc_show_class_members = False
+
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "auto_examples",
+    "filename_pattern": r"/plot_",
+    "ignore_pattern": r"(^|[/\\])(?!plot_)[^/\\]*\.py$",
+    "backreferences_dir": None,
+    "download_all_examples": False,
+    "show_signature": False,
+}
+
+
+def skip_inherited_from_sklearn(app, what, name, obj, skip, options):
+    """Leave out what scikit-learn adds to every estimator; its pages refer to its own guide."""
+    defined_in = getattr(obj, "__module__", None) or ""
+    return True if defined_in.startswith("sklearn.") else None
+
+
+def setup(app):
+    """Connect the hook."""
+    app.connect("autodoc-skip-member", skip_inherited_from_sklearn)

@@ -1,0 +1,326 @@
+"""The one seam to the numerical libraries: factorisations, threads and size guards.
+
+Everything here works in place where it can. A symmetric matrix is a C-ordered array whose
+**lower** triangle is read; its strict upper triangle is never looked at and, except by
+:func:`eigh`, never written. LAPACK sees the transposed, Fortran-ordered view of the same memory.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import joblib
+import numpy as np
+import scipy.linalg
+from scipy.linalg import get_lapack_funcs
+from threadpoolctl import ThreadpoolController
+
+from .errors import SingularSystemError
+
+Array = np.ndarray
+Item = TypeVar("Item")
+
+# Side of the square tiles in which n x n matrices are visited: two of them (a tile and what it is
+# made from) stay in a second-level cache, and matrix products are still at full speed.
+TILE = 512
+
+# LAPACK's syevd asks for 1 + 6n + 2n² numbers of workspace and counts them in 32 bits.
+LARGEST_EIGENPROBLEM = 32_766
+
+
+# --- threads ------------------------------------------------------------------------------------
+
+
+class _OneThreadBlas:
+    """Holds BLAS at one thread while anybody tiles, and restores it when the last one leaves.
+
+    BLAS limits belong to the process, so two fits in two threads that each saved and restored
+    them could leave them at one for good. Counting the holders avoids that.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._holders = 0
+        self._limiter: Any = None
+        self._controller: ThreadpoolController | None = None
+        self._budget = 1
+
+    def _blas(self) -> ThreadpoolController:
+        if self._controller is None:
+            self._controller = ThreadpoolController().select(user_api="blas")
+        return self._controller
+
+    def budget(self) -> int:
+        """Threads we may use: the current BLAS limit, capped by the usable cores."""
+        with self._lock:
+            if self._holders:
+                return self._budget
+            limits = [lib.num_threads for lib in self._blas().lib_controllers]
+        return max(1, min(max(limits, default=1), joblib.cpu_count()))
+
+    @contextmanager
+    def hold(self, budget: int) -> Iterator[None]:
+        with self._lock:
+            if self._holders == 0:
+                self._budget = budget
+                self._limiter = self._blas().limit(limits=1)
+            self._holders += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._holders -= 1
+                if self._holders == 0:
+                    self._limiter.restore_original_limits()
+                    self._limiter = None
+
+    def after_fork(self) -> None:
+        """A child inherits the counts of threads that do not exist in it: start afresh."""
+        limiter, holders = self._limiter, self._holders
+        self._lock = threading.Lock()
+        self._holders, self._limiter = 0, None
+        if holders and limiter is not None:
+            limiter.restore_original_limits()
+
+
+_one_thread_blas = _OneThreadBlas()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_one_thread_blas.after_fork)
+
+_inside = threading.local()
+
+
+def thread_budget() -> int:
+    """Threads this call may use: the current BLAS limit, capped by the usable cores."""
+    return 1 if getattr(_inside, "worker", False) else _one_thread_blas.budget()
+
+
+def for_each(function: Callable[[Item], None], items: Iterable[Item]) -> None:
+    """Call ``function`` on every item, on all cores, with BLAS at one thread in each.
+
+    NumPy's element-wise loops run on one core but release the interpreter lock, so tiles in
+    Python threads use all cores where a whole-matrix expression would not. A single item, or a
+    budget of one thread, runs here and now with BLAS as it is. The first exception stops the
+    others and is raised; an interrupt does the same.
+    """
+    work = list(items)
+    workers = min(thread_budget(), len(work)) if len(work) > 1 else 1
+    if workers <= 1:
+        for item in work:
+            function(item)
+        return
+
+    queue = iter(work)
+    lock = threading.Lock()
+    failures: list[BaseException] = []
+
+    def serve() -> None:
+        _inside.worker = True
+        try:
+            while not failures:
+                with lock:
+                    item = next(queue, None)
+                if item is None:
+                    return
+                function(item)
+        except BaseException as failure:  # noqa: BLE001 - handed to the caller below
+            failures.append(failure)
+        finally:
+            _inside.worker = False
+
+    with _one_thread_blas.hold(workers):
+        helpers = [threading.Thread(target=serve, daemon=True) for _ in range(workers - 1)]
+        for helper in helpers:
+            helper.start()
+        try:
+            serve()
+            for helper in helpers:
+                helper.join()
+        except BaseException as failure:  # an interrupt between items: stop the helpers too
+            failures.append(failure)
+            for helper in helpers:
+                helper.join()
+    if failures:
+        raise failures[0]
+
+
+def blocks(n: int, size: int) -> list[slice]:
+    """Split ``range(n)`` into slices of at most ``size``."""
+    return [slice(start, min(start + size, n)) for start in range(0, n, size)]
+
+
+def lower_tiles(n: int) -> list[tuple[slice, slice]]:
+    """Tiles covering the lower triangle, the longest row of tiles first so that cores end together.
+
+    A tile on the diagonal covers its own strict upper corner too.
+    """
+    sides = blocks(n, TILE)
+    return [(rows, columns) for i, rows in reversed(list(enumerate(sides))) for columns in sides[: i + 1]]
+
+
+# --- factorisations -----------------------------------------------------------------------------
+
+
+def cholesky(A: Array) -> None:
+    """Overwrite the lower triangle of ``A`` (n, n) by L with A = LLᵀ.
+
+    Cost: n³/3 flops, no memory.
+    """
+    (potrf,) = get_lapack_funcs(("potrf",), (A,))
+    _, info = potrf(A.T, lower=0, clean=0, overwrite_a=1)
+    if info > 0:
+        msg = f"the leading minor of order {info} is not positive definite"
+        raise SingularSystemError(msg)
+
+
+def cholesky_solve(L: Array, B: Array) -> Array:
+    """Solve LLᵀ X = B for ``B`` (n, t). Cost: 2n²t flops."""
+    (potrs,) = get_lapack_funcs(("potrs",), (L, B))
+    X, _ = potrs(L.T, B, lower=0)
+    return np.ascontiguousarray(X)
+
+
+def triangular_inverse(L: Array) -> None:
+    """Overwrite the lower triangle of ``L`` (n, n) by its inverse. Cost: n³/3 flops, no memory."""
+    (trtri,) = get_lapack_funcs(("trtri",), (L,))
+    _, info = trtri(L.T, lower=0, overwrite_c=1)
+    if info > 0:
+        msg = f"the triangular factor has a zero at position {info}"
+        raise SingularSystemError(msg)
+
+
+def reciprocal_condition(L: Array, norm: float) -> float:
+    """Estimate 1 / cond₁ of LLᵀ, whose 1-norm is ``norm``. Cost: a few n² flops."""
+    (pocon,) = get_lapack_funcs(("pocon",), (L,))
+    rcond, _ = pocon(L.T, norm, uplo="U")
+    return float(rcond)
+
+
+def symmetric_product(A: Array, v: Array) -> Array:
+    """``A @ v`` for ``v`` (n,), reading the lower triangle of ``A`` only. Cost: 2n² flops."""
+    (symv,) = scipy.linalg.get_blas_funcs(("symv",), (A, v))
+    return symv(1.0, A.T, v, lower=0)
+
+
+def eigh(A: Array) -> tuple[Array, Array]:
+    """Eigenvalues, ascending, and eigenvectors (columns) of a symmetric matrix, which is destroyed.
+
+    The divide-and-conquer driver: the default one is ten times slower in float32.
+
+    Cost: about 9n³ flops; the eigenvectors take the memory of ``A``, and 2n² numbers more are
+    needed on the way.
+    """
+    if A.shape[0] == 0:
+        return np.empty(0, A.dtype), A
+    values, vectors = scipy.linalg.eigh(
+        A.T, lower=False, overwrite_a=True, check_finite=False, driver="evd"
+    )
+    return values, vectors
+
+
+def svd(A: Array) -> tuple[Array, Array, Array]:
+    """Thin singular value decomposition ``A = U diag(s) Vt``; A is destroyed."""
+    return scipy.linalg.svd(A, full_matrices=False, overwrite_a=True, check_finite=False)
+
+
+def qr_by_blocks(block: Callable[[slice], Array], n: int, k: int, dtype: Any) -> tuple[Array, Array]:
+    """Thin QR of a tall matrix (n, k), n ≥ k, given by row blocks: ``block(rows)`` → (b, k).
+
+    Each block is factored on its own core; the stacked triangles are factored again. Returns Q
+    (n, k) and R (k, k); Q is orthonormal to working precision whatever the rank.
+
+    Cost: about 6nk² flops; n·k numbers for Q and one block per core.
+    """
+    size = max(4 * k, min(n, 262_144 // max(k, 1)))
+    parts = blocks(n, size)
+    if len(parts) > 1 and parts[-1].stop - parts[-1].start < k:  # a last block too short for a QR
+        parts[-2:] = [slice(parts[-2].start, n)]
+    if len(parts) == 1:
+        Q, R = np.linalg.qr(block(slice(0, n)))
+        return Q, R
+    Q = np.empty((n, k), dtype)
+    triangles = np.empty((len(parts) * k, k), dtype)
+
+    def factor(i: int) -> None:
+        Q[parts[i]], triangles[i * k : (i + 1) * k] = np.linalg.qr(block(parts[i]))
+
+    for_each(factor, range(len(parts)))
+    Q_top, R = np.linalg.qr(triangles)
+
+    def combine(i: int) -> None:
+        Q[parts[i]] = Q[parts[i]] @ Q_top[i * k : (i + 1) * k]
+
+    for_each(combine, range(len(parts)))
+    return Q, R
+
+
+def rotate_rows(A: Array, M: Array) -> Array:
+    """``A @ M`` for tall ``A`` (n, k) and small ``M`` (k, k), in the memory of ``A``."""
+
+    def rotate(rows: slice) -> None:
+        A[rows] = A[rows] @ M
+
+    for_each(rotate, blocks(A.shape[0], max(256, 262_144 // max(A.shape[1], 1))))
+    return A
+
+
+# --- passes over an n x n matrix ----------------------------------------------------------------
+
+
+def copy_triangle(A: Array, *, to_upper: bool) -> None:
+    """Copy one strict triangle of ``A`` (n, n) onto the other, transposed."""
+
+    def copy(tile: tuple[slice, slice]) -> None:
+        rows, columns = tile
+        if rows == columns:
+            corner = A[rows, rows]
+            below = np.tril_indices(corner.shape[0], -1)
+            if to_upper:
+                corner.T[below] = corner[below]
+            else:
+                corner[below] = corner.T[below]
+        elif to_upper:
+            A[columns, rows] = A[rows, columns].T
+        else:
+            A[rows, columns] = A[columns, rows].T
+
+    for_each(copy, lower_tiles(A.shape[0]))
+
+
+def column_square_sums(L: Array) -> Array:
+    """Sum over k ≥ i of ``L[k, i]²``, in float64, for a lower triangular ``L`` (n, n) → (n,)."""
+    n = L.shape[0]
+    sums = np.zeros(n)
+    sides = blocks(n, TILE)
+
+    def add(columns: slice) -> None:
+        for rows in blocks(n, TILE):
+            if rows.stop <= columns.start:
+                continue
+            tile = L[rows, columns]
+            if rows == columns:
+                tile = np.tril(tile)
+            sums[columns] += np.einsum("ij,ij->j", tile, tile, dtype=np.float64)
+
+    for_each(add, sides)
+    return sums
+
+
+def frobenius_norm(A: Array) -> float:
+    """Frobenius norm of a symmetric matrix from its lower triangle."""
+    totals: list[float] = []
+
+    def add(tile: tuple[slice, slice]) -> None:
+        rows, columns = tile
+        values = A[rows, columns]
+        if rows == columns:
+            values = np.tril(values, -1)
+            totals.append(float(np.sum(np.square(np.diagonal(A[rows, rows]), dtype=np.float64))))
+        totals.append(2.0 * float(np.einsum("ij,ij->", values, values, dtype=np.float64)))
+
+    for_each(add, lower_tiles(A.shape[0]))
+    return float(np.sqrt(sum(sorted(totals))))  # sorted: the same bits whichever core came first

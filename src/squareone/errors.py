@@ -1,0 +1,40 @@
+"""Every error and warning of the library, by name.
+
+An error says what came, what was expected and what to do about it. Each one subclasses the
+built-in, NumPy, SciPy or scikit-learn class a caller would already be catching.
+"""
+
+from numpy.linalg import LinAlgError
+from scipy.linalg import LinAlgWarning
+
+__all__ = [
+    "IllConditionedWarning",
+    "MemoryLimitError",
+    "NotPositiveSemidefiniteError",
+    "ScaleError",
+    "SingularSystemError",
+]
+
+
+class SingularSystemError(LinAlgError):
+    """The linear system has no unique solution in working precision.
+
+    Raised for ``alpha=0`` where the kernel matrix is singular, and by ``solver="cholesky"``
+    where ``alpha`` is too small for the factorisation to exist.
+    """
+
+
+class NotPositiveSemidefiniteError(LinAlgError):
+    """A precomputed kernel matrix has an eigenvalue that is clearly negative."""
+
+
+class MemoryLimitError(MemoryError):
+    """What was asked for needs more memory than ``memory_limit``; nothing was allocated."""
+
+
+class ScaleError(ValueError):
+    """Values so large or so small that their squares leave the range of the floating type."""
+
+
+class IllConditionedWarning(LinAlgWarning):
+    """The answer has fewer reliable digits than a user would expect; the message says how few."""

@@ -1,0 +1,341 @@
+"""What RLSRegressor and RLSClassifier share: the walk of a fit and what can be asked afterwards."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from ..arrays import Array
+from ..kernels import BY_NAME, Kernel, Linear
+from ..models import Hyperplane
+from ..selection import (
+    Folds,
+    GeneralisedCrossValidation,
+    LeaveOneOut,
+    Objective,
+    folds_from_splits,
+)
+from ..selection.criteria import Criterion
+from ..solvers import Plan, Task, make_plan
+from ..solvers.memory import memory_limit as bytes_allowed
+from ..targets import Labels, Responses
+from . import validation
+from .scoring import held_out_scorer
+from .record import Record
+from .walk import Problem, solve
+
+SOLVERS = ("auto", "cholesky", "gram", "spectral", "svd")
+
+
+class RegularisedLeastSquares(BaseEstimator):
+    """The common part of the estimators; not for use by itself."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "kernel": [StrOptions(set(BY_NAME)), Kernel],
+        "alpha": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left"), "array-like"],
+        "solver": [StrOptions(set(SOLVERS))],
+        "criterion": [StrOptions({"loo", "gcv", "holdout"})],
+        "cv": [None, Interval(Integral, 2, None, closed="left"), HasMethods(["split"]), "cv_object"],
+        "scoring": [None, str, callable],
+        "fit_intercept": ["boolean"],
+        "alpha_per_target": ["boolean"],
+        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+        "memory_limit": [None, str, Interval(Real, 0, None, closed="neither")],
+        "keep_factor": ["boolean"],
+        "random_state": ["random_state"],
+    }
+
+    kernel: str | Kernel
+    alpha: Any
+    solver: str
+    criterion: str
+    cv: Any
+    scoring: Any
+    fit_intercept: bool
+    alpha_per_target: bool
+    validation_fraction: float
+    memory_limit: float | str | None
+    keep_factor: bool
+    random_state: Any
+
+    # --- what a subclass says ---
+
+    @abstractmethod
+    def _read_targets(self, X: Array, y: Any) -> tuple[Array, Responses | Labels, Array]:
+        """y checked, the coding, and its columns (n, t)."""
+
+    @abstractmethod
+    def _row_weights(self, y: Array, weights: Array | None) -> Array | None:
+        """Weights (n,) of the fit, from the user's weights and classes."""
+
+    # --- fit ---
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> Self:
+        self._forget()
+        try:
+            problem, targets = self._problem(X, y, sample_weight, groups)
+            record = Record(problem, solve(problem), targets, keep_factor=self.keep_factor)
+            self._remember(problem, record, targets)
+        except BaseException:  # an interrupt too: never half fitted
+            self._forget()
+            raise
+        return self
+
+    def _forget(self) -> None:
+        for name in [name for name in vars(self) if name.endswith("_") or name == "_record"]:
+            delattr(self, name)
+
+    def _problem(
+        self, X: Any, y: Any, sample_weight: Any, groups: Any
+    ) -> tuple[Problem, Responses | Labels]:
+        alpha = validation.check_alpha(self.alpha)
+        kernel = validation.kernel_from(self.kernel)
+        kernel.check_parameters()
+        self._check_consistency(kernel, groups)
+        X = validation.check_rows(self, X, reset=True)
+        given = validation.is_precomputed(kernel)
+        if given:
+            validation.check_square(X)
+        validation.check_scale(X, "X")
+        y, targets, columns = self._read_targets(X, y)
+        n = X.shape[0]
+        user_weights = validation.check_weights(sample_weight, n, X.dtype)
+        weights = self._row_weights(y, user_weights)
+        kept = np.arange(n) if weights is None else np.flatnonzero(weights > 0)
+        rng = check_random_state(self.random_state)
+        criterion = self._criterion(X, y, targets, kept, groups, rng, alpha)
+        dropped = X[:0]
+        if weights is not None and kept.size < n:
+            without = np.flatnonzero(weights == 0)
+            dropped = X[np.ix_(without, kept)] if given else X[without]
+            X = X[np.ix_(kept, kept)] if given else X[kept]
+            columns, weights = columns[kept], weights[kept]
+        kernel = kernel.resolve(X, rng)
+        unit = _power_of_two(columns)
+        Y = np.ascontiguousarray(columns / columns.dtype.type(unit))
+        scorer = held_out_scorer(
+            self.scoring,
+            y[kept],
+            targets,
+            None if user_weights is None else user_weights[kept],
+            per_target=self._per_target(Y),
+        )
+        objective = Objective(criterion, Y, unit, scorer, self._per_target(Y))
+        plan = self._make_plan(kernel, X.shape, Y.shape[1], X.dtype, alpha, objective)
+        problem = Problem(
+            X=X,
+            Y=Y,
+            unit=unit,
+            weights=weights,
+            intercept=self.fit_intercept,
+            kernel=kernel,
+            alpha=alpha,
+            objective=objective,
+            plan=plan,
+            requested=self.solver,
+            kept=kept,
+            dropped=dropped,
+            rng=rng,
+        )
+        return problem, targets
+
+    def _per_target(self, Y: Array) -> bool:
+        return self.alpha_per_target and Y.shape[1] > 1
+
+    def _check_consistency(self, kernel: Kernel, groups: Any) -> None:
+        """Refuse parameters that do not fit together, before any work."""
+        if self.solver in ("svd", "gram") and not isinstance(kernel, Linear):
+            msg = (
+                f'solver="{self.solver}" works with features and needs kernel="linear", got '
+                f'{kernel!r}. Use "cholesky", "spectral" or "auto"'
+            )
+            raise ValueError(msg)
+        if self.scoring is not None and self.cv is None and self.criterion == "gcv":
+            msg = (
+                'criterion="gcv" holds no rows out, so there is nothing for '
+                f'scoring={self.scoring!r} to score: use criterion="loo", "holdout" or cv'
+            )
+            raise ValueError(msg)
+        if self.cv is not None and self.criterion != "loo":
+            msg = (
+                f"cv={self.cv!r} and criterion={self.criterion!r} both say how alpha is chosen: "
+                "set one of them"
+            )
+            raise ValueError(msg)
+        if groups is not None and self.cv is None:
+            msg = "groups were given, but cv is None: pass a splitter that uses them, such as GroupKFold()"
+            raise ValueError(msg)
+
+    def _criterion(
+        self,
+        X: Array,
+        y: Array,
+        targets: Responses | Labels,
+        kept: Array,
+        groups: Any,
+        rng: np.random.RandomState,
+        alpha: float | Array | str,
+    ) -> Criterion:
+        if self.cv is None and self.criterion == "gcv":
+            return GeneralisedCrossValidation()
+        if self.cv is None and self.criterion == "loo":
+            if kept.size < 2 and not isinstance(alpha, float):
+                msg = (
+                    f"leave-one-out needs at least two rows of positive weight, got n_samples = "
+                    f"{kept.size}: give a number for alpha"
+                )
+                raise ValueError(msg)
+            return LeaveOneOut()
+        from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit, check_cv
+
+        classes = isinstance(targets, Labels) and not targets.multilabel
+        if self.cv is None:
+            splitter = StratifiedShuffleSplit if classes else ShuffleSplit
+            cv = splitter(1, test_size=self.validation_fraction, random_state=rng)
+            return Folds(folds_from_splits(cv.split(X, y), kept), "holdout")
+        cv = check_cv(self.cv, y, classifier=classes)
+        if groups is not None:
+            groups = np.asarray(groups)
+        return Folds(folds_from_splits(cv.split(X, y, groups), kept))
+
+    def _make_plan(
+        self,
+        kernel: Kernel,
+        shape: tuple[int, ...],
+        t: int,
+        dtype: Any,
+        alpha: float | Array | str,
+        objective: Objective,
+    ) -> Plan:
+        criterion = objective.criterion
+        task = Task(
+            n=shape[0],
+            d=shape[1],
+            t=t,
+            itemsize=np.dtype(dtype).itemsize,
+            linear=isinstance(kernel, Linear),
+            given=validation.is_precomputed(kernel),
+            alphas="auto" if isinstance(alpha, str) else int(np.size(alpha)),
+            smooth=objective.smooth,
+            fold_work=criterion.work() if isinstance(criterion, Folds) else 0.0,
+        )
+        return make_plan(task, self.solver, bytes_allowed(self.memory_limit))
+
+    def plan(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Plan:
+        """Which solver a fit would use, what each one costs, and why: ``print`` it.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+        y : array-like of shape (n,) or (n, t)
+        sample_weight : array-like of shape (n,), optional
+        groups : array-like of shape (n,), optional
+
+        Returns
+        -------
+        Plan
+            With the candidates' flops and bytes, the choice and the reason.
+
+        Notes
+        -----
+        **Cost**: the checks of the input; nothing is factored.
+        """
+        problem, _ = type(self)(**self.get_params(deep=False))._problem(
+            X, y, sample_weight, groups
+        )
+        return problem.plan
+
+    def _remember(self, problem: Problem, record: Record, targets: Responses | Labels) -> None:
+        self.kernel_ = problem.kernel
+        self.plan_ = problem.plan
+        self.alpha_ = record.alphas if problem.objective.per_target else float(record.alphas[0])
+        model = record.model
+        self.intercept_ = targets.shaped(model.intercepts[None, :])[0]
+        if isinstance(model, Hyperplane):
+            self.coef_ = targets.shaped(model.coefficients).T
+        else:
+            self.dual_coef_ = targets.shaped(model.coefficients)
+            self.center_indices_ = model.indices
+            if model.centers is not None:
+                self.centers_ = model.centers
+        if isinstance(targets, Labels):
+            self.classes_ = targets.classes
+        self._record = record
+
+    # --- after the fit ---
+
+    def _recorded(self) -> Record:
+        check_is_fitted(self)
+        return self._record
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_record")
+
+    @property
+    def path_(self) -> dict[str, Array]:
+        """Every λ looked at: a dict of 1-D arrays, ``alpha`` ascending, ``score``, ``effective_dof``, ``bits``."""
+        return self._recorded().path
+
+    @property
+    def best_score_(self) -> float | Array:
+        """Score of the chosen λ on held-out rows; greater is better. One per target if λ is."""
+        return self._recorded().best_score
+
+    @property
+    def loo_predictions_(self) -> Array:
+        """Prediction (decision values for classifiers) at each row of the fit without that row."""
+        record = self._recorded()
+        return record.targets.shaped(record.leave_one_out_values)
+
+    @property
+    def effective_dof_(self) -> float | Array:
+        """Trace of the hat matrix at the chosen λ. One per target if λ is."""
+        return self._recorded().degrees_of_freedom
+
+    def _values(self, X: Any) -> Array:
+        """f at the rows of X → (n, t)."""
+        record = self._recorded()
+        X = validation.check_rows(self, X, reset=False)
+        return record.model.values(X.astype(record.model.dtype, copy=False))
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters; ``kernel__sigma`` reaches into a kernel object.
+
+        Parameters
+        ----------
+        **params : dict
+            Names and values.
+
+        Returns
+        -------
+        self
+        """
+        kernel = params.get("kernel", self.kernel)
+        nested = [name for name in params if name.startswith("kernel__")]
+        if nested and isinstance(kernel, str):
+            inner = nested[0].removeprefix("kernel__")
+            known = BY_NAME.get(kernel, Kernel).__name__
+            msg = (
+                f"cannot set {nested[0]}: kernel={kernel!r} is a name and has no parameters of its own. "
+                f"Pass a kernel object, kernel={known}({inner}=...), from squareone.kernels"
+            )
+            raise ValueError(msg)
+        return super().set_params(**params)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = validation.is_precomputed(self.kernel)
+        return tags
+
+
+def _power_of_two(columns: Array) -> float:
+    """A unit for the targets in which squares neither overflow nor vanish, and nothing is rounded."""
+    peak = float(np.max(np.abs(columns), initial=0.0))
+    return 2.0 ** float(np.round(np.log2(peak))) if peak > 0 else 1.0

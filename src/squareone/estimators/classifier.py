@@ -1,0 +1,202 @@
+"""RLSClassifier."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import ClassifierMixin, _fit_context
+from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets
+
+from ..arrays import Array
+from ..kernels import Kernel
+from ..targets import Labels
+from . import validation
+from .base import RegularisedLeastSquares
+
+
+class RLSClassifier(ClassifierMixin, RegularisedLeastSquares):
+    """Regularised least-squares classification (RLSC): one factorisation for all classes and every λ.
+
+    Classes become columns of ±1 (one column for two classes, one against all for more, one per
+    label for an indicator matrix), which are fitted together as in :class:`RLSRegressor`; the
+    largest value wins.
+
+    Parameters
+    ----------
+    kernel : str or Kernel, default="gaussian"
+        A name or an object of :mod:`squareone.kernels`; see :class:`RLSRegressor`.
+    alpha : float, sequence of float or "auto", default="auto"
+        λ, a grid to choose it from, or ``"auto"``; see :class:`RLSRegressor`.
+    solver : {"auto", "cholesky", "spectral", "svd", "gram"}, default="auto"
+        See :class:`RLSRegressor`.
+    criterion : {"loo", "gcv", "holdout"}, default="loo"
+        How λ is chosen; the held-out part is stratified.
+    cv : int, splitter, iterable of splits or None, default=None
+        Choose by exact cross-validation, in closed form; an integer means stratified folds.
+    scoring : str, callable or None, default=None
+        A scikit-learn scorer for the pooled held-out decision values (``"accuracy"``,
+        ``"roc_auc"``); None means minus the mean squared error on the ±1 columns.
+    fit_intercept : bool, default=True
+        Whether to fit an unpenalised intercept.
+    alpha_per_target : bool, default=False
+        Choose a λ for every column by itself.
+    validation_fraction : float, default=0.1
+        Share of the rows held out by ``criterion="holdout"``.
+    memory_limit : int, str or None, default=None
+        Bytes, or a text such as ``"2GiB"``; by default what the machine has free.
+    keep_factor : bool, default=True
+        Keep the factorisation for what is asked later.
+    random_state : int, RandomState instance or None, default=None
+        For the rows behind the median distance, the start of a bracketed search and the held-out part.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of classes, multiplied into ``sample_weight``; not for an indicator matrix, where
+        each label would need weights, and a factorisation, of its own.
+
+    Attributes
+    ----------
+    classes_ : array of shape (k,)
+        The classes, sorted; 0 … labels − 1 for an indicator matrix.
+    alpha_, kernel_, path_, best_score_, effective_dof_, dual_coef_, centers_, center_indices_, \
+coef_, intercept_, plan_, n_features_in_, feature_names_in_
+        As in :class:`RLSRegressor`.
+    loo_predictions_ : array of shape (n,), (n, k) or (n, labels)
+        The decision values at each row of the fit without that row.
+
+    See Also
+    --------
+    RLSRegressor : The same for numbers; cost and conventions are told there.
+
+    Notes
+    -----
+    **Cost**: that of :class:`RLSRegressor` with k target columns; the factorisation is shared.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from squareone import RLSClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = RLSClassifier().fit(X, y)
+    >>> int((model.loo_predictions_.argmax(axis=1) != y).sum())  # leave-one-out errors
+    5
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **RegularisedLeastSquares._parameter_constraints,
+        "class_weight": [None, dict, StrOptions({"balanced"})],
+    }
+
+    def __init__(
+        self,
+        kernel: str | Kernel = "gaussian",
+        alpha: Any = "auto",
+        *,
+        solver: str = "auto",
+        criterion: str = "loo",
+        cv: Any = None,
+        scoring: Any = None,
+        fit_intercept: bool = True,
+        alpha_per_target: bool = False,
+        validation_fraction: float = 0.1,
+        memory_limit: float | str | None = None,
+        keep_factor: bool = True,
+        random_state: Any = None,
+        class_weight: dict[Any, float] | str | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.alpha = alpha
+        self.solver = solver
+        self.criterion = criterion
+        self.cv = cv
+        self.scoring = scoring
+        self.fit_intercept = fit_intercept
+        self.alpha_per_target = alpha_per_target
+        self.validation_fraction = validation_fraction
+        self.memory_limit = memory_limit
+        self.keep_factor = keep_factor
+        self.random_state = random_state
+        self.class_weight = class_weight
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+        """Fit, and choose λ.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Rows; for a precomputed kernel its matrix (n, n).
+        y : array-like of shape (n,) or (n, labels)
+            Classes, or an indicator matrix of several labels per row.
+        sample_weight : array-like of shape (n,) or float, optional
+            Weights at or above zero.
+        groups : array-like of shape (n,), optional
+            For a ``cv`` that splits by groups.
+
+        Returns
+        -------
+        self
+        """
+        return self._fit(X, y, sample_weight, groups)
+
+    def decision_function(self, X: Any) -> Array:
+        """Decision values: above zero means the second class, or the label; the largest class wins.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d)
+            Rows; for a precomputed kernel its values with the training rows (m, n).
+
+        Returns
+        -------
+        array of shape (m,), (m, k) or (m, labels)
+        """
+        values = self._values(X)
+        return self._record.targets.shaped(values)
+
+    def predict(self, X: Any) -> Array:
+        """Predict classes, or an indicator matrix.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d)
+            Rows; for a precomputed kernel its values with the training rows (m, n).
+
+        Returns
+        -------
+        array of shape (m,) or (m, labels)
+        """
+        values = self._values(X)
+        return self._record.targets.decode(values)
+
+    def _read_targets(self, X: Array, y: Any) -> tuple[Array, Labels, Array]:
+        y = validation.check_labels(y, X)
+        check_classification_targets(y)
+        targets = Labels.of(y)
+        return y, targets, targets.columns(y, X.dtype)
+
+    def _row_weights(self, y: Array, weights: Array | None) -> Array | None:
+        if self.class_weight is None:
+            return weights
+        if y.ndim == 2:
+            msg = (
+                "class_weight is not defined for an indicator matrix: each label would need weights, "
+                "and a factorisation, of its own. Fit the labels one by one, or use sample_weight"
+            )
+            raise ValueError(msg)
+        counted = y if weights is None else y[weights > 0]
+        classes = np.unique(counted)
+        per_class = compute_class_weight(self.class_weight, classes=classes, y=counted)
+        if not np.isfinite(per_class).all() or (per_class < 0).any():
+            msg = f"class_weight={self.class_weight!r}: finite weights at or above zero are expected"
+            raise ValueError(msg)
+        by_class = np.zeros(y.shape[0])
+        for label, weight in zip(classes, per_class, strict=True):
+            by_class[y == label] = weight
+        return by_class if weights is None else by_class * weights
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags

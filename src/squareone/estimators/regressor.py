@@ -1,0 +1,198 @@
+"""RLSRegressor."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import RegressorMixin, _fit_context
+
+from ..arrays import Array
+from ..kernels import Kernel
+from ..targets import Responses
+from . import validation
+from .base import RegularisedLeastSquares
+
+
+class RLSRegressor(RegressorMixin, RegularisedLeastSquares):
+    r"""Regularised least squares (kernel ridge) regression that chooses λ by its own leave-one-out error.
+
+    Minimises :math:`\sum_i w_i (y_i - f(x_i) - b)^2 + \lambda \|f\|^2` over functions f of the
+    kernel's space and an unpenalised intercept b. λ is the *total-loss* λ, scikit-learn's
+    ``alpha``; the per-point λ of Rifkin, Yeo & Poggio (2003) is λ / n. One factorisation gives
+    every λ and, for each, the exact leave-one-out error.
+
+    Parameters
+    ----------
+    kernel : str or Kernel, default="gaussian"
+        ``"gaussian"`` (or ``"rbf"``), ``"linear"``, ``"polynomial"``, ``"laplacian"``,
+        ``"matern"``, ``"precomputed"``, or an object of :mod:`squareone.kernels` such as
+        ``Gaussian(sigma=2.0)``, a sum or a product. By name, the width is the median distance
+        between training rows.
+    alpha : float, sequence of float or "auto", default="auto"
+        λ. A sequence is a grid to choose from, *not* one penalty per target. ``"auto"`` takes a grid
+        from the spectrum, widened while the best value sits at its edge and refined around it, or
+        a bracketed search where that is cheaper.
+    solver : {"auto", "cholesky", "spectral", "svd", "gram"}, default="auto"
+        ``"cholesky"``: one factorisation per λ, the least memory. ``"spectral"``: an
+        eigendecomposition, every λ. ``"svd"`` and ``"gram"``: for the linear kernel, accurate and
+        fast respectively. ``"auto"`` decides by cost, memory and conditioning; :meth:`plan` shows why.
+    criterion : {"loo", "gcv", "holdout"}, default="loo"
+        How λ is chosen: exact leave-one-out, generalised cross-validation, or one held-out part
+        (``validation_fraction``), the last in closed form too: all rows stay in the final fit.
+    cv : int, splitter, iterable of splits or None, default=None
+        Choose by exact cross-validation over these folds instead, in closed form.
+    scoring : str, callable or None, default=None
+        A scikit-learn scorer for the pooled held-out predictions; None means minus the mean
+        squared error.
+    fit_intercept : bool, default=True
+        Whether to fit b. It is not penalised; add ``Constant()`` to the kernel for one that is.
+    alpha_per_target : bool, default=False
+        Choose a λ for every target column by itself.
+    validation_fraction : float, default=0.1
+        Share of the rows held out by ``criterion="holdout"``.
+    memory_limit : int, str or None, default=None
+        Bytes, or a text such as ``"2GiB"``; by default what the machine has free. What does not
+        fit is refused before it is allocated.
+    keep_factor : bool, default=True
+        Keep the factorisation (n² numbers with a kernel), so that what was not needed by the fit
+        can be computed later. It is never pickled.
+    random_state : int, RandomState instance or None, default=None
+        For the rows behind the median distance, the start of a bracketed search and the held-out part.
+
+    Attributes
+    ----------
+    alpha_ : float or array of shape (t,)
+        The chosen λ.
+    kernel_ : Kernel
+        The kernel, with every parameter a number.
+    path_ : dict of 1-D arrays
+        ``alpha``, ``score``, ``effective_dof`` and ``bits`` (precision of that step) of every λ
+        looked at; ``pandas.DataFrame(path_)`` works.
+    best_score_ : float or array of shape (t,)
+        Score of the chosen λ on held-out rows; greater is better.
+    loo_predictions_ : array of shape (n,) or (n, t)
+        The prediction at each row of the fit without that row.
+    effective_dof_ : float or array of shape (t,)
+        Trace of the hat matrix, the intercept included.
+    dual_coef_ : array of shape (m,) or (m, t)
+        Coefficients of the kernel expansion; not with the linear kernel.
+    centers_ : array of shape (m, d)
+        The rows they belong to: all training rows of positive weight.
+    center_indices_ : array of shape (m,)
+        Which rows those are.
+    coef_ : array of shape (d,) or (t, d)
+        Coefficients of the hyperplane; only with the linear kernel.
+    intercept_ : float or array of shape (t,)
+        b.
+    plan_ : Plan
+        The candidates, the choice, why, and the seconds each stage took.
+    n_features_in_ : int
+        Number of features seen in fit.
+    feature_names_in_ : array of shape (d,)
+        Their names, where X had string column names.
+
+    See Also
+    --------
+    RLSClassifier : The same for classes.
+
+    Notes
+    -----
+    **Cost**, for n rows: n²d + n³/3 flops and n² numbers for one λ; about 9n³ and 3n² for all of
+    them with ``"spectral"``; about 4n³, most of it in float32, and n² numbers for the best one by
+    ``"cholesky"``. With the linear kernel and d < n features nd² to 6nd² flops.
+
+    A row of weight zero leaves the fit; a weight of two equals a repeated row for the
+    coefficients, but not for a λ chosen by leave-one-out, which leaves out a *row*.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from squareone import RLSRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = RLSRegressor().fit(X, y)
+    >>> round(float(-model.best_score_) ** 0.5, 1)  # leave-one-out root mean square error
+    54.4
+    """
+
+    def __init__(
+        self,
+        kernel: str | Kernel = "gaussian",
+        alpha: Any = "auto",
+        *,
+        solver: str = "auto",
+        criterion: str = "loo",
+        cv: Any = None,
+        scoring: Any = None,
+        fit_intercept: bool = True,
+        alpha_per_target: bool = False,
+        validation_fraction: float = 0.1,
+        memory_limit: float | str | None = None,
+        keep_factor: bool = True,
+        random_state: Any = None,
+    ) -> None:
+        self.kernel = kernel
+        self.alpha = alpha
+        self.solver = solver
+        self.criterion = criterion
+        self.cv = cv
+        self.scoring = scoring
+        self.fit_intercept = fit_intercept
+        self.alpha_per_target = alpha_per_target
+        self.validation_fraction = validation_fraction
+        self.memory_limit = memory_limit
+        self.keep_factor = keep_factor
+        self.random_state = random_state
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+        """Fit, and choose λ.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Rows; for a precomputed kernel its matrix (n, n).
+        y : array-like of shape (n,) or (n, t)
+            Targets.
+        sample_weight : array-like of shape (n,) or float, optional
+            Weights at or above zero.
+        groups : array-like of shape (n,), optional
+            For a ``cv`` that splits by groups.
+
+        Returns
+        -------
+        self
+        """
+        return self._fit(X, y, sample_weight, groups)
+
+    def predict(self, X: Any) -> Array:
+        """Predict targets.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d)
+            Rows; for a precomputed kernel its values with the training rows (m, n).
+
+        Returns
+        -------
+        array of shape (m,) or (m, t)
+
+        Notes
+        -----
+        **Cost**: m·n·(d + t) multiplications with a kernel, in bounded memory; m·d·t without.
+        """
+        values = self._values(X)
+        return self._record.targets.shaped(values)
+
+    def _read_targets(self, X: Array, y: Any) -> tuple[Array, Responses, Array]:
+        y = validation.check_responses(y, X)
+        targets = Responses.of(y)
+        return y, targets, targets.columns(y)
+
+    def _row_weights(self, y: Array, weights: Array | None) -> Array | None:
+        return weights
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags

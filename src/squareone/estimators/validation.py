@@ -1,0 +1,267 @@
+"""What comes from the user, looked at once: rows, targets, weights, alpha, kernel."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
+
+from ..arrays import Array
+from ..errors import ScaleError
+from ..kernels import BY_NAME, Kernel, Precomputed
+
+FLOATS = [np.float64, np.float32]
+
+
+def check_rows(estimator: BaseEstimator, X: Any, *, reset: bool, **kwargs: Any) -> Array:
+    """X as a finite 2-D array of float64 or float32, names and number of features remembered.
+
+    Read-only input stays untouched; integers become float64.
+    """
+    refuse_masked(X, "X")
+    _check_names(X)
+    try:
+        X_checked = validate_data(
+            estimator, X, reset=reset, dtype=FLOATS, order="C", ensure_min_samples=1, **kwargs
+        )
+    except (TypeError, ValueError) as error:
+        column = _non_numeric_column(X)
+        if column is None or "complex" in str(error).lower():
+            raise
+        msg = (
+            f"column {column!r} of X is not numeric ({error}). Encode it first, for instance with "
+            "sklearn.preprocessing.OneHotEncoder or TargetEncoder"
+        )
+        raise ValueError(msg) from error
+    return X_checked
+
+
+def refuse_masked(values: Any, name: str) -> None:
+    """A mask would be dropped silently by NumPy: refuse it."""
+    if isinstance(values, np.ma.MaskedArray):
+        msg = (
+            f"{name} is a masked array, and its mask would be ignored: fill it "
+            f"({name}.filled(value)), or drop the masked rows"
+        )
+        raise ValueError(msg)
+
+
+def _check_names(X: Any) -> None:
+    names = getattr(X, "columns", None)
+    if names is None or not hasattr(X, "shape"):
+        return
+    names = list(names)
+    repeated = sorted({str(name) for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
+    if repeated:
+        msg = f"X has several columns named {', '.join(repeated)}: column names must be unique"
+        raise ValueError(msg)
+
+
+def _non_numeric_column(X: Any) -> Any:
+    """The first column that cannot be read as numbers: its name, or its position."""
+    columns = getattr(X, "columns", None)
+    if columns is not None and hasattr(X, "__getitem__"):
+        candidates = [(name, X[name]) for name in columns]
+    else:
+        array = np.asarray(X) if not hasattr(X, "tocsr") else np.empty(0)
+        if array.ndim != 2 or array.dtype.kind not in "OUS":
+            return None
+        candidates = [(position, array[:, position]) for position in range(array.shape[1])]
+    for name, column in candidates:
+        try:
+            np.asarray(column).astype(np.float64)
+        except (TypeError, ValueError):
+            return name
+    return None
+
+
+def check_scale(values: Array, name: str) -> None:
+    """Refuse magnitudes whose squares leave the range of the type."""
+    if values.size == 0:
+        return
+    peak = float(max(abs(values.max()), abs(values.min())))
+    info = np.finfo(values.dtype)
+    low, high = float(np.sqrt(info.tiny)) * 1e3, float(np.sqrt(info.max)) * 1e-3
+    if peak == 0 or low <= peak <= high:
+        return
+    kind = "large" if peak > high else "small"
+    msg = (
+        f"the values of {name} are too {kind} for {values.dtype.name}: the largest magnitude is "
+        f"{peak:.3g}, and squares need it between {low:.3g} and {high:.3g}. Rescale {name}, for "
+        "instance with sklearn.preprocessing.StandardScaler"
+    )
+    raise ScaleError(msg)
+
+
+def check_square(K: Array) -> None:
+    """A precomputed kernel matrix between the training rows is square."""
+    if K.shape[0] != K.shape[1]:
+        msg = (
+            f"the precomputed kernel matrix has shape {K.shape}: a square one, k between all "
+            "training rows, is expected in fit"
+        )
+        raise ValueError(msg)
+
+
+def check_weights(sample_weight: Any, n: int, dtype: np.dtype) -> Array | None:
+    """Weights (n,) at or above zero, not all zero; None where all are one."""
+    if sample_weight is None:
+        return None
+    refuse_masked(sample_weight, "sample_weight")
+    if isinstance(sample_weight, Real):
+        weights = np.full(n, float(sample_weight))
+    else:
+        try:
+            weights = np.asarray(sample_weight, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            msg = f"sample_weight must be numbers: {error}"
+            raise ValueError(msg) from error
+    if weights.ndim != 1:
+        msg = f"Sample weights must be 1D array or scalar, got {weights.ndim} dimensions"
+        raise ValueError(msg)
+    if weights.size != n:
+        msg = f"sample_weight.shape == {weights.shape}, expected {(n,)}: one weight per row"
+        raise ValueError(msg)
+    if not np.isfinite(weights).all():
+        what = "NaN" if np.isnan(weights).any() else "infinity"
+        msg = f"sample_weight contains {what}: finite weights at or above zero are expected"
+        raise ValueError(msg)
+    if (weights < 0).any():
+        row = int(np.argmin(weights))
+        msg = (
+            f"Negative values in data passed to `sample_weight`: {weights[row]:.3g} at row {row}. "
+            "Weights at or above zero are expected"
+        )
+        raise ValueError(msg)
+    if not (weights > 0).any():
+        msg = "Sample weights must contain at least one non-zero number: all weights are zero"
+        raise ValueError(msg)
+    return None if (weights == 1).all() else weights
+
+
+def check_alpha(alpha: Any) -> float | Array | str:
+    """A number, an array of numbers (a grid) or "auto"."""
+    if isinstance(alpha, str):
+        if alpha == "auto":
+            return alpha
+        msg = f'alpha={alpha!r}: a number at or above zero, a sequence of such numbers, or "auto"'
+        raise ValueError(msg)
+    if isinstance(alpha, Real) and not isinstance(alpha, bool):
+        _check_alphas(np.array([float(alpha)]), alpha)
+        return float(alpha)
+    try:
+        grid = np.asarray(alpha, dtype=np.float64)
+    except (TypeError, ValueError):
+        grid = np.empty((0, 0))
+    if grid.ndim == 0 and not isinstance(alpha, bool) and alpha is not None:
+        _check_alphas(grid.reshape(1), alpha)
+        return float(grid)
+    if grid.ndim != 1 or isinstance(alpha, bool) or grid.dtype.kind != "f":
+        msg = f'alpha={alpha!r}: a number at or above zero, a 1-D sequence of such numbers, or "auto"'
+        raise ValueError(msg)
+    if grid.size == 0:
+        msg = 'alpha is an empty sequence: give at least one value, or "auto"'
+        raise ValueError(msg)
+    _check_alphas(grid, alpha)
+    return float(grid[0]) if grid.size == 1 else grid
+
+
+def _check_alphas(values: Array, alpha: Any) -> None:
+    if np.isnan(values).any() or np.isinf(values).any():
+        msg = f"alpha={alpha!r}: alpha must be finite, got NaN or infinity"
+        raise ValueError(msg)
+    if (values < 0).any():
+        msg = f"alpha={alpha!r}: alpha must be at or above zero"
+        raise ValueError(msg)
+
+
+def kernel_from(kernel: Any) -> Kernel:
+    """A kernel object, from an object or a name."""
+    if isinstance(kernel, Kernel):
+        return kernel
+    if isinstance(kernel, str) and kernel in BY_NAME:
+        return BY_NAME[kernel]()
+    names = ", ".join(f'"{name}"' for name in sorted(BY_NAME))
+    msg = (
+        f"kernel={kernel!r}: a kernel object such as squareone.kernels.Gaussian(sigma=2.0), or one "
+        f"of the names {names}"
+    )
+    raise ValueError(msg)
+
+
+def is_precomputed(kernel: Any) -> bool:
+    """Whether X is a kernel matrix."""
+    return isinstance(kernel, Precomputed) or kernel == "precomputed"
+
+
+def check_responses(y: Any, X: Array) -> Array:
+    """Regression targets (n,) or (n, t), finite, in the precision of the rows."""
+    if y is None:
+        msg = "requires y to be passed, but the target y is None"
+        raise ValueError(msg)
+    refuse_masked(y, "y")
+    y = _as_numbers(y)
+    if y.ndim not in (1, 2):
+        msg = f"y has {y.ndim} dimensions and shape {y.shape}: (n,) or (n, targets) is expected"
+        raise ValueError(msg)
+    if y.ndim == 2 and y.shape[1] == 0:
+        msg = f"y has no column: its shape is {y.shape}"
+        raise ValueError(msg)
+    check_consistent_length(X, y)
+    check_scale(y, "y")
+    return y.astype(X.dtype, copy=False)
+
+
+def _as_numbers(y: Any) -> Array:
+    array = np.asarray(y)
+    if array.dtype.kind == "c":
+        msg = f"Complex data not supported\ny is complex:\n{array}\n"
+        raise ValueError(msg)
+    try:
+        array = array.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        msg = f"y is not numeric ({error}): a regressor needs numbers; for classes use RLSClassifier"
+        raise ValueError(msg) from error
+    if not np.isfinite(array).all():
+        what = "NaN" if np.isnan(array).any() else "infinity or a value too large for dtype('float64')"
+        msg = f"Input y contains {what}."
+        raise ValueError(msg)
+    return array
+
+
+def check_labels(y: Any, X: Array) -> Array:
+    """Class labels (n,) or an indicator matrix (n, labels)."""
+    if y is None:
+        msg = "requires y to be passed, but the target y is None"
+        raise ValueError(msg)
+    refuse_masked(y, "y")
+    if hasattr(y, "toarray"):
+        y = y.toarray()
+    y = np.asarray(y)
+    if y.ndim == 2 and y.shape[1] == 1:
+        y = column_or_1d(y, warn=True)
+    check_consistent_length(X, y)
+    if y.dtype.kind in "fc" and not np.isfinite(y).all():
+        what = "NaN" if np.isnan(y).any() else "infinity or a value too large for dtype('float64')"
+        msg = f"Input y contains {what}."
+        raise ValueError(msg)
+    if y.dtype.kind == "O":
+        _check_label_types(y)
+    return y
+
+
+def _check_label_types(y: Array) -> None:
+    kinds = {type(label).__name__ for label in y.ravel()}
+    missing = [i for i, label in enumerate(y.ravel()) if label is None or label != label]
+    if missing:
+        msg = f"y contains a missing label ({y.ravel()[missing[0]]!r}, row {missing[0]}): drop or fill such rows"
+        raise ValueError(msg)
+    if len(kinds) > 1 and "str" in kinds:
+        msg = (
+            f"y mixes labels of types {', '.join(sorted(kinds))}, which have no common order: "
+            "convert them to one type, for instance str"
+        )
+        raise ValueError(msg)

@@ -1,0 +1,244 @@
+"""What every kernel can do: be resolved for given rows, be evaluated by tiles, be added and multiplied."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils import check_array
+
+from ..arrays import Array
+from .tiles import kernel_matrix, kernel_rectangle
+
+__all__ = ["Constant", "Kernel", "Product", "Sum"]
+
+
+class Kernel(BaseEstimator):
+    """A positive semidefinite function k(x, x') of two rows.
+
+    A kernel is a small value: its constructor stores its parameters and does nothing else, so that
+    ``clone``, ``get_params``, ``set_params`` and a search over ``kernel__sigma`` work. Parameters
+    that depend on the data (``sigma="median"``, ``gamma=None``) become numbers in
+    :meth:`resolve`, which returns a new kernel and leaves this one as it is.
+
+    A new kernel says how rows are prepared on either side (:meth:`left`, :meth:`right`), how a
+    tile is filled from prepared rows (:meth:`fill`), and its :meth:`diagonal`.
+    """
+
+    # An estimator that holds a kernel shows it as a parameter, not as a step with its own diagram.
+    _doc_link_module = "squareone"
+
+    @abstractmethod
+    def check_parameters(self) -> None:
+        """Raise if a parameter is out of its range, saying what came and what was expected."""
+
+    def resolve(self, X: Array, rng: np.random.RandomState) -> Kernel:
+        """The same kernel with every parameter a number, for training rows ``X`` (n, d)."""
+        self.check_parameters()
+        return clone(self)
+
+    @abstractmethod
+    def left(self, X: Array, origin: Array) -> Any:
+        """Rows ``X`` (n, d) as the first argument: anything that a slice of rows can index."""
+
+    @abstractmethod
+    def right(self, Y: Array, origin: Array) -> Any:
+        """Rows ``Y`` (m, d) as the second argument; ``origin`` (d,) is the same on both sides."""
+
+    @abstractmethod
+    def fill(self, left: Any, right: Any, out: Array) -> None:
+        """Write k between prepared rows into ``out`` (tile rows, tile columns)."""
+
+    @abstractmethod
+    def diagonal(self, X: Array) -> Array:
+        """k(x, x) for every row of ``X`` (n, d): an array (n,) in the dtype of ``X``."""
+
+    def __call__(self, X: Any, Y: Any = None) -> Array:
+        """The kernel matrix between the rows of ``X`` (n, d) and of ``Y`` (m, d), or of ``X`` itself.
+
+        Cost: n·m·d multiplications, or half of that without ``Y``; memory for the result (n, m)
+        and one tile per core. float32 rows give a float32 matrix.
+        """
+        X = check_array(X, dtype=[np.float64, np.float32], input_name="X")
+        if Y is not None:
+            Y = check_array(Y, dtype=X.dtype, input_name="Y")
+            if X.shape[1] != Y.shape[1]:
+                msg = (
+                    f"X has {X.shape[1]} features and Y has {Y.shape[1]}: a kernel compares rows "
+                    "with the same features"
+                )
+                raise ValueError(msg)
+        kernel = self.resolve(X if Y is None else Y, np.random.RandomState(0))
+        if Y is None:
+            return kernel_matrix(kernel, X, both_triangles=True)
+        return kernel_rectangle(kernel, X, Y)
+
+    def __add__(self, other: Kernel | float) -> Sum:
+        return Sum(self, _as_kernel(other))
+
+    def __radd__(self, other: float) -> Sum:
+        return Sum(_as_kernel(other), self)
+
+    def __mul__(self, other: Kernel | float) -> Product:
+        return Product(self, _as_kernel(other))
+
+    def __rmul__(self, other: float) -> Product:
+        return Product(_as_kernel(other), self)
+
+
+def _as_kernel(term: Kernel | float) -> Kernel:
+    if isinstance(term, Kernel):
+        return term
+    if isinstance(term, Real) and not isinstance(term, bool):
+        return Constant(float(term))
+    msg = f"a kernel is added to or multiplied by a kernel or a number, got {term!r}"
+    raise TypeError(msg)
+
+
+def check_positive(kernel: Kernel, name: str, value: Any, *, zero: bool = False) -> None:
+    """Refuse a parameter that is not a finite number above zero (or at zero, if ``zero``)."""
+    number = isinstance(value, Real) and not isinstance(value, bool)
+    if number and np.isfinite(value) and (value > 0 or (zero and value == 0)):
+        return
+    least = "at or above" if zero else "above"
+    msg = (
+        f"{type(kernel).__name__}({name}={value!r}): {name} must be a finite number {least} zero"
+    )
+    raise ValueError(msg)
+
+
+class Constant(Kernel):
+    """The constant kernel, k(x, x') = value.
+
+    Added to another kernel it is a *penalised* bias; multiplied, a scale.
+
+    Parameters
+    ----------
+    value : float, default=1.0
+        At or above zero.
+
+    Examples
+    --------
+    >>> from squareone.kernels import Constant, Linear
+    >>> (Linear() + Constant(3.0))([[1.0], [2.0]])
+    array([[4., 5.],
+           [5., 7.]])
+    """
+
+    def __init__(self, value: float = 1.0) -> None:
+        self.value = value
+
+    def check_parameters(self) -> None:
+        check_positive(self, "value", self.value, zero=True)
+
+    def left(self, X: Array, origin: Array) -> Array:
+        return X[:, :0]
+
+    def right(self, Y: Array, origin: Array) -> Array:
+        return Y[:, :0]
+
+    def fill(self, left: Array, right: Array, out: Array) -> None:
+        out[...] = self.value
+
+    def diagonal(self, X: Array) -> Array:
+        return np.full(X.shape[0], self.value, X.dtype)
+
+
+@dataclass
+class _Both:
+    """Rows prepared for two kernels at once."""
+
+    first: Any
+    second: Any
+
+    def __getitem__(self, rows: slice) -> _Both:
+        return _Both(self.first[rows], self.second[rows])
+
+
+class _Pair(Kernel):
+    """Two kernels evaluated on the same tile."""
+
+    first: Kernel
+    second: Kernel
+
+    def check_parameters(self) -> None:
+        for side in ("first", "second"):
+            term = getattr(self, side)
+            if not isinstance(term, Kernel):
+                msg = f"{type(self).__name__}({side}={term!r}): a kernel is expected"
+                raise TypeError(msg)
+            term.check_parameters()
+
+    def resolve(self, X: Array, rng: np.random.RandomState) -> Kernel:
+        self.check_parameters()
+        return type(self)(self.first.resolve(X, rng), self.second.resolve(X, rng))  # type: ignore[call-arg]
+
+    def left(self, X: Array, origin: Array) -> _Both:
+        return _Both(self.first.left(X, origin), self.second.left(X, origin))
+
+    def right(self, Y: Array, origin: Array) -> _Both:
+        return _Both(self.first.right(Y, origin), self.second.right(Y, origin))
+
+    def _both(self, left: _Both, right: _Both, out: Array) -> Array:
+        """Fill ``out`` with the first kernel; return the second one's tile."""
+        self.first.fill(left.first, right.first, out)
+        scratch = np.empty_like(out)
+        self.second.fill(left.second, right.second, scratch)
+        return scratch
+
+
+class Sum(_Pair):
+    """The sum of two kernels, k(x, x') = k₁(x, x') + k₂(x, x'); written ``k1 + k2``.
+
+    Parameters
+    ----------
+    first, second : Kernel
+        The terms; their parameters are reached as ``first__sigma`` and so on.
+
+    Examples
+    --------
+    >>> from squareone.kernels import Gaussian, Linear
+    >>> (Gaussian(sigma=1.0) + Linear()).get_params()["first__sigma"]
+    1.0
+    """
+
+    def __init__(self, first: Kernel, second: Kernel) -> None:
+        self.first = first
+        self.second = second
+
+    def fill(self, left: _Both, right: _Both, out: Array) -> None:
+        out += self._both(left, right, out)
+
+    def diagonal(self, X: Array) -> Array:
+        return self.first.diagonal(X) + self.second.diagonal(X)
+
+
+class Product(_Pair):
+    """The product of two kernels, k(x, x') = k₁(x, x')·k₂(x, x'); written ``k1 * k2``.
+
+    Parameters
+    ----------
+    first, second : Kernel
+        The factors; their parameters are reached as ``first__sigma`` and so on.
+
+    Examples
+    --------
+    >>> from squareone.kernels import Gaussian, Linear
+    >>> (2.0 * Linear())([[1.0], [2.0]])
+    array([[2., 4.],
+           [4., 8.]])
+    """
+
+    def __init__(self, first: Kernel, second: Kernel) -> None:
+        self.first = first
+        self.second = second
+
+    def fill(self, left: _Both, right: _Both, out: Array) -> None:
+        out *= self._both(left, right, out)
+
+    def diagonal(self, X: Array) -> Array:
+        return self.first.diagonal(X) * self.second.diagonal(X)

@@ -1,0 +1,108 @@
+"""Kernels of the inner product: linear and polynomial."""
+
+from __future__ import annotations
+
+from numbers import Integral
+
+import numpy as np
+
+from ..arrays import Array
+from .base import Kernel, check_positive
+
+__all__ = ["Linear", "Polynomial"]
+
+
+class Linear(Kernel):
+    """The linear kernel, k(x, x') = xᵀx'.
+
+    Estimators with this kernel learn a hyperplane (``coef_``) and work with the features instead
+    of a kernel matrix wherever that is cheaper.
+
+    Examples
+    --------
+    >>> from squareone.kernels import Linear
+    >>> Linear()([[1.0, 2.0], [0.0, 1.0]])
+    array([[5., 2.],
+           [2., 1.]])
+    """
+
+    def check_parameters(self) -> None:
+        return
+
+    def left(self, X: Array, origin: Array) -> Array:
+        return X
+
+    def right(self, Y: Array, origin: Array) -> Array:
+        return Y
+
+    def fill(self, left: Array, right: Array, out: Array) -> None:
+        np.matmul(left, right.T, out=out)
+
+    def diagonal(self, X: Array) -> Array:
+        return np.einsum("ij,ij->i", X, X)
+
+
+class Polynomial(Kernel):
+    """The polynomial kernel, k(x, x') = (γ xᵀx' + c)^p.
+
+    Parameters
+    ----------
+    degree : int, default=3
+        p, at least one.
+    gamma : float or None, default=None
+        γ, above zero; None means 1 / number of features.
+    coef0 : float, default=1.0
+        c, at or above zero.
+
+    Examples
+    --------
+    >>> from squareone.kernels import Polynomial
+    >>> Polynomial(degree=2, gamma=1.0)([[1.0], [2.0]])
+    array([[ 4.,  9.],
+           [ 9., 25.]])
+    """
+
+    def __init__(self, degree: int = 3, gamma: float | None = None, coef0: float = 1.0) -> None:
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+
+    def check_parameters(self) -> None:
+        integral = isinstance(self.degree, Integral) and not isinstance(self.degree, bool)
+        if not integral or self.degree < 1:
+            msg = f"Polynomial(degree={self.degree!r}): degree must be an integer of at least one"
+            raise ValueError(msg)
+        if self.gamma is not None:
+            check_positive(self, "gamma", self.gamma)
+        check_positive(self, "coef0", self.coef0, zero=True)
+
+    def resolve(self, X: Array, rng: np.random.RandomState) -> Polynomial:
+        self.check_parameters()
+        gamma = 1.0 / X.shape[1] if self.gamma is None else self.gamma
+        return Polynomial(self.degree, gamma, self.coef0)
+
+    def left(self, X: Array, origin: Array) -> Array:
+        return X * X.dtype.type(self.gamma)
+
+    def right(self, Y: Array, origin: Array) -> Array:
+        return Y
+
+    def fill(self, left: Array, right: Array, out: Array) -> None:
+        np.matmul(left, right.T, out=out)
+        out += self.coef0
+        _raise_in_place(out, self.degree)
+
+    def diagonal(self, X: Array) -> Array:
+        values = np.einsum("ij,ij->i", self.left(X, X[0]), X)
+        values += self.coef0
+        _raise_in_place(values, self.degree)
+        return values
+
+
+def _raise_in_place(values: Array, power: int) -> None:
+    """``values ** power`` by repeated squaring: NumPy's power calls the math library per number."""
+    base = values.copy() if power & (power - 1) else None  # needed unless power is 2^k
+    for bit in bin(power)[3:]:
+        np.square(values, out=values)
+        if bit == "1" and base is not None:
+            values *= base

@@ -1,0 +1,82 @@
+"""A kernel matrix that the user brings."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+import numpy as np
+
+from ..arrays import Array, for_each, lower_tiles
+from .base import Kernel
+
+__all__ = ["Precomputed", "copy_symmetric"]
+
+
+class Precomputed(Kernel):
+    """The kernel is given: X is the matrix k(x_i, x_j) (n, n) in fit, (m, n) in predict.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from squareone import RLSRegressor
+    >>> from squareone.kernels import Gaussian, Precomputed
+    >>> X, y = np.array([[0.0], [1.0], [2.0]]), np.array([0.0, 1.0, 0.0])
+    >>> model = RLSRegressor(Precomputed(), alpha=0.1).fit(Gaussian(1.0)(X), y)
+    >>> model.predict(Gaussian(1.0)([[1.0]], X)).round(3)
+    array([0.829])
+    """
+
+    def check_parameters(self) -> None:
+        return
+
+    def _no_rows(self) -> NoReturn:
+        msg = (
+            "a precomputed kernel has no formula to evaluate on rows: give the estimator the "
+            "kernel matrix as X, and do not add it to or multiply it by other kernels"
+        )
+        raise TypeError(msg)
+
+    def left(self, X: Array, origin: Array) -> NoReturn:
+        self._no_rows()
+
+    def right(self, Y: Array, origin: Array) -> NoReturn:
+        self._no_rows()
+
+    def fill(self, left: Array, right: Array, out: Array) -> None:
+        self._no_rows()
+
+    def diagonal(self, X: Array) -> Array:
+        return np.diagonal(X).copy()
+
+
+def copy_symmetric(K: Array) -> Array:
+    """A copy of ``K`` (n, n) with its lower triangle (K + Kᵀ)/2; refused if the halves disagree.
+
+    A difference of 1e-8 (float32: 1e-4) of the largest entry is rounding; more is a mistake.
+    """
+    n = K.shape[0]
+    copy = np.empty((n, n), K.dtype)
+    tolerance = (1e-8 if K.dtype == np.float64 else 1e-4) * float(np.max(np.abs(np.diagonal(K))))
+    worst: list[tuple[float, int, int]] = []
+
+    def average(tile: tuple[slice, slice]) -> None:
+        rows, columns = tile
+        below, above = K[rows, columns], K[columns, rows].T
+        out = copy[rows, columns]
+        np.subtract(below, above, out=out)
+        np.abs(out, out=out)
+        i, j = np.unravel_index(int(np.argmax(out)), out.shape)
+        worst.append((float(out[i, j]), rows.start + int(i), columns.start + int(j)))
+        np.add(below, above, out=out)
+        out *= 0.5
+
+    for_each(average, lower_tiles(n))
+    difference, i, j = max(worst)
+    if difference > tolerance:
+        msg = (
+            f"the precomputed kernel matrix is not symmetric: entries ({i}, {j}) = {K[i, j]:.6g} and "
+            f"({j}, {i}) = {K[j, i]:.6g} differ by {difference:.3g}. A kernel matrix between the "
+            "training rows and themselves is expected"
+        )
+        raise ValueError(msg)
+    return copy

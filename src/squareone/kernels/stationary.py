@@ -1,0 +1,206 @@
+"""Kernels of the distance between rows: Gaussian, Matérn and Laplacian."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+import numpy as np
+
+from ..arrays import Array
+from .base import Kernel, check_positive
+
+__all__ = ["Gaussian", "Laplacian", "Matern"]
+
+# Rows whose pairwise distances give the median: enough for two digits, at no cost worth counting.
+MEDIAN_ROWS = 512
+
+
+class _Stationary(Kernel):
+    """A decreasing function of distance / sigma, equal to one at distance zero."""
+
+    sigma: float | str
+
+    def check_parameters(self) -> None:
+        if isinstance(self.sigma, str):
+            if self.sigma != "median":
+                msg = (
+                    f"{type(self).__name__}(sigma={self.sigma!r}): sigma must be a finite number "
+                    'above zero or "median"'
+                )
+                raise ValueError(msg)
+        else:
+            check_positive(self, "sigma", self.sigma)
+
+    def resolve(self, X: Array, rng: np.random.RandomState) -> Kernel:
+        self.check_parameters()
+        sigma = self.median_distance(X, rng) if self.sigma == "median" else self.sigma
+        return type(self)(**{**self.get_params(), "sigma": sigma})
+
+    def median_distance(self, X: Array, rng: np.random.RandomState) -> float:
+        """Median of the distances above zero among at most 512 rows; 1 if all rows are equal."""
+        n = X.shape[0]
+        rows = X if n <= MEDIAN_ROWS else X[np.sort(rng.choice(n, MEDIAN_ROWS, replace=False))]
+        unit = float(np.max(np.abs(rows), initial=0.0)) or 1.0
+        rows = rows.astype(np.float64) / unit
+        distances = self.distances(rows)[np.triu_indices(rows.shape[0], 1)]
+        distances = distances[distances > 0]
+        return float(np.median(distances)) * unit if distances.size else 1.0
+
+    @staticmethod
+    @abstractmethod
+    def distances(rows: Array) -> Array:
+        """All distances (m, m) between a few rows (m, d), in the norm of this kernel."""
+
+    def diagonal(self, X: Array) -> Array:
+        return np.ones(X.shape[0], X.dtype)
+
+
+class _Euclidean(_Stationary):
+    """Of the Euclidean distance, by one matrix product per tile.
+
+    With rows z = (x − origin)/σ extended by two columns, (z, −|z|²/2, 1)·(z', 1, −|z'|²/2) is
+    −|z − z'|²/2: the product itself does what would take two more passes over the tile.
+    """
+
+    @staticmethod
+    def distances(rows: Array) -> Array:
+        squares = np.einsum("ij,ij->i", rows, rows)
+        D2 = squares[:, None] + squares - 2.0 * rows @ rows.T
+        # what is left of equal rows by rounding is not a distance
+        D2[D2 < 1e-12 * (squares[:, None] + squares)] = 0.0
+        return np.sqrt(D2)
+
+    def left(self, X: Array, origin: Array) -> Array:
+        return self._extended(X, origin, square_at=0)
+
+    def right(self, Y: Array, origin: Array) -> Array:
+        return self._extended(Y, origin, square_at=1)
+
+    def _extended(self, X: Array, origin: Array, *, square_at: int) -> Array:
+        d = X.shape[1]
+        Z = np.empty((X.shape[0], d + 2), X.dtype)
+        scaled = Z[:, :d]
+        np.subtract(X, origin, out=scaled)
+        scaled /= X.dtype.type(self.sigma)
+        Z[:, d + square_at] = np.einsum("ij,ij->i", scaled, scaled)
+        Z[:, d + square_at] *= -0.5
+        Z[:, d + 1 - square_at] = 1.0
+        return Z
+
+    def fill(self, left: Array, right: Array, out: Array) -> None:
+        np.matmul(left, right.T, out=out)
+        np.minimum(out, 0.0, out=out)  # rounding may leave a square below zero
+        self.of_half_square(out)
+
+    @abstractmethod
+    def of_half_square(self, out: Array) -> None:
+        """Overwrite −r²/2 by k(r), r the distance in units of sigma."""
+
+
+class Gaussian(_Euclidean):
+    """The Gaussian kernel, k(x, x') = exp(−‖x − x'‖² / (2σ²)).
+
+    scikit-learn's ``gamma`` is 1 / (2σ²).
+
+    Parameters
+    ----------
+    sigma : float or "median", default="median"
+        The width, above zero; ``"median"`` takes the median distance between training rows.
+
+    Examples
+    --------
+    >>> from squareone.kernels import Gaussian
+    >>> Gaussian(sigma=1.0)([[0.0], [2.0]]).round(4)
+    array([[1.    , 0.1353],
+           [0.1353, 1.    ]])
+    """
+
+    def __init__(self, sigma: float | str = "median") -> None:
+        self.sigma = sigma
+
+    def of_half_square(self, out: Array) -> None:
+        np.exp(out, out=out)
+
+
+class Matern(_Euclidean):
+    """The Matérn kernel of smoothness ν = 1/2, 3/2 or 5/2, with r = ‖x − x'‖ / σ.
+
+    k = exp(−r) for ν = 1/2, (1 + √3 r) exp(−√3 r) for 3/2, (1 + √5 r + 5r²/3) exp(−√5 r) for 5/2.
+
+    Parameters
+    ----------
+    sigma : float or "median", default="median"
+        The width, above zero; ``"median"`` takes the median distance between training rows.
+    nu : {0.5, 1.5, 2.5}, default=1.5
+        The smoothness.
+
+    Examples
+    --------
+    >>> from squareone.kernels import Matern
+    >>> Matern(sigma=1.0, nu=0.5)([[0.0], [2.0]]).round(4)
+    array([[1.    , 0.1353],
+           [0.1353, 1.    ]])
+    """
+
+    def __init__(self, sigma: float | str = "median", nu: float = 1.5) -> None:
+        self.sigma = sigma
+        self.nu = nu
+
+    def check_parameters(self) -> None:
+        super().check_parameters()
+        if self.nu not in (0.5, 1.5, 2.5):
+            msg = f"Matern(nu={self.nu!r}): nu must be 0.5, 1.5 or 2.5"
+            raise ValueError(msg)
+
+    def of_half_square(self, out: Array) -> None:
+        out *= -4.0 * self.nu  # s² with s = √(2ν) r
+        np.sqrt(out, out=out)
+        if self.nu == 0.5:
+            np.negative(out, out=out)
+            np.exp(out, out=out)
+            return
+        polynomial = out + 1.0
+        if self.nu == 2.5:
+            polynomial += np.square(out) / 3.0
+        np.negative(out, out=out)
+        np.exp(out, out=out)
+        out *= polynomial
+
+
+class Laplacian(_Stationary):
+    """The Laplacian kernel, k(x, x') = exp(−‖x − x'‖₁ / σ), of the sum of absolute differences.
+
+    Parameters
+    ----------
+    sigma : float or "median", default="median"
+        The width, above zero; ``"median"`` takes the median L1 distance between training rows.
+
+    Examples
+    --------
+    >>> from squareone.kernels import Laplacian
+    >>> Laplacian(sigma=1.0)([[0.0, 0.0], [1.0, 1.0]]).round(4)
+    array([[1.    , 0.1353],
+           [0.1353, 1.    ]])
+    """
+
+    def __init__(self, sigma: float | str = "median") -> None:
+        self.sigma = sigma
+
+    @staticmethod
+    def distances(rows: Array) -> Array:
+        return _city_block(rows, rows)
+
+    def left(self, X: Array, origin: Array) -> Array:
+        return X / X.dtype.type(self.sigma)
+
+    right = left
+
+    def fill(self, left: Array, right: Array, out: Array) -> None:
+        np.negative(_city_block(left, right), out=out, casting="same_kind")
+        np.exp(out, out=out)
+
+
+def _city_block(left: Array, right: Array) -> Array:
+    """Sums of absolute differences (n, m), in float64 (SciPy's compiled loop releases the lock)."""
+    from scipy.spatial.distance import cdist  # imported late: it would slow `import squareone`
+
+    return cdist(left, right, "cityblock")

@@ -1,0 +1,53 @@
+"""f(x) = Σ c_i k(x, x_i) + b."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..arrays import Array
+from ..kernels import Kernel, Precomputed
+from ..kernels.tiles import kernel_product
+
+
+@dataclass(frozen=True)
+class KernelExpansion:
+    """A weighted sum of kernels at the centers.
+
+    Attributes
+    ----------
+    kernel : Kernel
+        With numbers for parameters.
+    centers : array (m, d) or None
+        The points that carry coefficients; None for a precomputed kernel.
+    indices : array (m,)
+        Which training rows they are.
+    coefficients : array (m, t)
+    intercepts : array (t,)
+    """
+
+    kernel: Kernel
+    centers: Array | None
+    indices: Array
+    coefficients: Array
+    intercepts: Array
+
+    def values(self, X: Array) -> Array:
+        """f at the rows of ``X`` (n, d), or for kernel values (n, training rows) → (n, t).
+
+        Cost: n·m·(d + t) multiplications, in bounded memory.
+        """
+        if isinstance(self.kernel, Precomputed):
+            columns = X if X.shape[1] == self.indices.size else X[:, self.indices]
+            values = columns @ self.coefficients
+        else:
+            assert self.centers is not None
+            values = kernel_product(self.kernel, X, self.centers, self.coefficients)
+        values += self.intercepts.astype(values.dtype)
+        return values
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The precision rows are predicted in."""
+        return self.coefficients.dtype

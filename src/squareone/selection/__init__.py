@@ -1,0 +1,19 @@
+"""Selection: the λ grid, the path, and the criteria that choose on it."""
+
+from .criteria import Folds, GeneralisedCrossValidation, LeaveOneOut, folds_from_splits
+from .grid import Path, choose_automatically, evaluate, lowest_alpha
+from .objective import Objective
+from .search import bracketed_minimum
+
+__all__ = [
+    "Folds",
+    "GeneralisedCrossValidation",
+    "LeaveOneOut",
+    "Objective",
+    "Path",
+    "bracketed_minimum",
+    "choose_automatically",
+    "evaluate",
+    "folds_from_splits",
+    "lowest_alpha",
+]

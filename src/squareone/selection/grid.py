@@ -1,0 +1,123 @@
+"""The grid of λ: from the spectrum, widened where the best value sits at its edge, then refined."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..arrays import Array
+from ..solvers import Factor
+from .objective import Objective
+
+# Values per decade of the first grid, and the decades below the largest eigenvalue it starts at.
+_PER_DECADE = 4
+_DECADES = {np.dtype(np.float64): 8, np.dtype(np.float32): 4}
+# Beyond a million times the largest eigenvalue the fit is the mean to six digits.
+_HIGHEST = 1e6
+
+
+@dataclass
+class Path:
+    """Every λ that was looked at: ``alphas`` (L,) ascending, ``scores`` (c, L), ``dof`` and ``bits``.
+
+    ``dof`` (L,) are the effective degrees of freedom; ``bits`` (L,) is the precision of the
+    factorisation behind the score.
+    """
+
+    alphas: Array
+    scores: Array
+    dof: Array
+    bits: Array
+
+    @classmethod
+    def merge(cls, parts: list[Path]) -> Path:
+        """One path, ascending; of the same λ twice the more precise score stays."""
+        alphas = np.concatenate([part.alphas for part in parts])
+        scores = np.concatenate([part.scores for part in parts], axis=1)
+        dof = np.concatenate([part.dof for part in parts])
+        bits = np.concatenate([part.bits for part in parts])
+        order = np.lexsort((-bits, alphas))
+        first = np.append(True, np.diff(alphas[order]) > 0)
+        kept = order[first]
+        return cls(alphas[kept], scores[:, kept], dof[kept], bits[kept])
+
+    def best(self) -> Array:
+        """Index of the best λ for each row of scores: of equal ones the largest λ.
+
+        Scores in a lower precision than the best one there is showed the way; they do not compete.
+        """
+        competing = np.where(self.bits == self.bits.max(), self.scores, -np.inf)
+        last = competing.shape[1] - 1
+        return last - np.argmax(competing[:, ::-1], axis=1)
+
+
+def evaluate(objective: Objective, factor: Factor, alphas: Array) -> Path:
+    """Scores of given λ, ascending."""
+    alphas = np.unique(np.asarray(alphas, dtype=np.float64))
+    scores, dof = [], []
+    for part in factor.chunks(alphas):
+        scores.append(objective(factor, part))
+        dof.append(factor.degrees_of_freedom(part))
+    bits = np.full(alphas.size, 8 * factor.targets.dtype.itemsize)
+    return Path(alphas, np.concatenate(scores, axis=1), np.concatenate(dof), bits)
+
+
+def lowest_alpha(factor: Factor) -> float:
+    """The smallest λ that rounding leaves a meaning: max(n, 1000)·eps times the largest eigenvalue."""
+    return max(factor.n, 1000) * float(np.finfo(factor.targets.dtype).eps) * factor.largest
+
+
+def choose_automatically(objective: Objective, factor: Factor) -> Path:
+    """Look along a grid from the spectrum until every best λ lies inside, then between its neighbours.
+
+    Cost: some sixty λ.
+    """
+    largest = factor.largest
+    if not largest > 0:  # the kernel sees no difference between the rows: any λ gives the mean
+        return evaluate(objective, factor, np.array([1.0]))
+    low, high = lowest_alpha(factor), min(_HIGHEST * largest, np.finfo(np.float64).max / 1e6)
+    decades = _DECADES[factor.targets.dtype]
+    top, bottom = largest, max(low, largest * 10.0**-decades)
+    path = evaluate(objective, factor, _between(bottom, top))
+    while True:
+        strict = _strictly_best(path)
+        if 0 in strict and bottom > low * 1.01:
+            bottom, old = max(low, bottom / 100.0), bottom
+            more = _between(bottom, old)[:-1]
+        elif path.alphas.size - 1 in strict and top < high * 0.99:
+            top, old = min(high, top * 100.0), top
+            more = _between(old, top)[1:]
+        else:
+            break
+        path = Path.merge([path, evaluate(objective, factor, more)])
+    if objective.smooth:
+        for _ in range(2):
+            path = _refine(objective, factor, path)
+    return path
+
+
+def _between(low: float, high: float) -> Array:
+    steps = max(1, int(np.ceil(_PER_DECADE * np.log10(high / low))))
+    return np.geomspace(low, high, steps + 1)
+
+
+def _strictly_best(path: Path) -> set[int]:
+    """Edges that beat every other value: a tie with an inner value is no reason to go on."""
+    found = set()
+    for row in path.scores:
+        for edge in (0, row.size - 1):
+            others = np.delete(row, edge)
+            if others.size == 0 or row[edge] > others.max():
+                found.add(edge)
+    return found
+
+
+def _refine(objective: Objective, factor: Factor, path: Path) -> Path:
+    """Add eight values between the neighbours of the best one."""
+    best = int(path.best()[0])
+    low = path.alphas[max(best - 1, 0)]
+    high = path.alphas[min(best + 1, path.alphas.size - 1)]
+    if not high > low > 0:
+        return path
+    return Path.merge([path, evaluate(objective, factor, np.geomspace(low, high, 10)[1:-1])])

@@ -1,0 +1,65 @@
+"""A criterion or a scorer as one function of λ, greater is better."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ..arrays import Array
+from ..solvers import Factor
+from .criteria import Criterion
+
+#: Score of held-out values: rows (m,), values (m, t), target column or None for all → a number.
+HeldOutScorer = Callable[[Array, Array, int | None], float]
+
+
+class Objective:
+    """The score of each λ, in the user's units.
+
+    Parameters
+    ----------
+    criterion : Criterion
+    targets : array (n, t)
+        Targets of the rows in the fit, in units of ``unit``.
+    unit : float
+        What the targets were divided by.
+    scorer : callable or None
+        None: minus the mean square of the held-out errors.
+    per_target : bool
+        Whether each target column has its own λ, and so its own scores.
+    """
+
+    def __init__(
+        self,
+        criterion: Criterion,
+        targets: Array,
+        unit: float,
+        scorer: HeldOutScorer | None,
+        per_target: bool,
+    ) -> None:
+        self.criterion = criterion
+        self.targets = targets
+        self.unit = unit
+        self.scorer = scorer
+        self.per_target = per_target
+
+    @property
+    def smooth(self) -> bool:
+        """Whether a search may follow it: a smooth function of a single λ."""
+        return self.scorer is None and not self.per_target
+
+    def __call__(self, factor: Factor, alphas: Array) -> Array:
+        """Scores for ``alphas`` (L,) → (c, L), c = 1 or one row per target."""
+        if self.scorer is None:
+            scores = -self.criterion.mean_squares(factor, alphas) * self.unit * self.unit
+            return scores if self.per_target else scores.mean(axis=0, keepdims=True)
+        rows, errors = self.criterion.held_out(factor, alphas)
+        values = (self.targets[rows, :, None] - errors) * self.unit
+        columns = range(values.shape[1]) if self.per_target else [None]
+        return np.array(
+            [
+                [self.scorer(rows, values[:, :, i], column) for i in range(alphas.size)]
+                for column in columns
+            ]
+        )

@@ -1,0 +1,135 @@
+"""The contract between solvers and everything that reads them.
+
+A factorisation does once all the work that does not depend on λ; then, for any λ and all targets,
+it gives residuals and complements of the leverages. Both come *up to one positive factor per λ*:
+a kernel solver gives r/λ and (1 − h)/λ, which exist even at λ = 0. Every criterion is a ratio in
+which that factor cancels.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+
+import numpy as np
+
+from ..arrays import Array, blocks, for_each
+from .weighting import Weighting
+
+#: Called with rows, residuals (b, t, L) and complements (b, L).
+Visitor = Callable[[slice, Array, Array], None]
+
+# Columns (targets x λ) in one product, and numbers in one block of its result.
+_COLUMNS = 512
+_BLOCK = 262_144
+
+
+class Factor(ABC):
+    """All the answers of one solver. Rows are scaled by √w; see :class:`Weighting`.
+
+    Attributes
+    ----------
+    weighting : Weighting
+    targets : array (n, t)
+        ỹ: scaled and projected.
+    largest : float
+        The largest eigenvalue of the kernel matrix (or a bound on it): the unit of the λ grid.
+    """
+
+    weighting: Weighting
+    targets: Array
+    largest: float
+
+    #: Whether many λ at once cost hardly more than one.
+    many_at_once: bool = True
+
+    @property
+    def n(self) -> int:
+        """Rows that take part in the fit."""
+        return self.targets.shape[0]
+
+    @abstractmethod
+    def visit(self, alphas: Array, visitor: Visitor) -> None:
+        """Show residuals and complements for ``alphas`` (L,) to ``visitor``, by row blocks.
+
+        The visitor is called from several threads, each time with other rows.
+        """
+
+    @abstractmethod
+    def errors_without(self, alphas: Array, removed: Array) -> Array:
+        """Errors at the rows ``removed`` (m,) of the fit without them → (m, t, L)."""
+
+    @abstractmethod
+    def degrees_of_freedom(self, alphas: Array) -> Array:
+        """Trace of the hat matrix, the intercept included, for ``alphas`` (L,) → (L,)."""
+
+    @abstractmethod
+    def coefficients(self, alphas: Array) -> tuple[Array, Array]:
+        """Coefficients (n or d, t) and intercepts (t,), with one λ per target: ``alphas`` (t,)."""
+
+    @abstractmethod
+    def error_estimate(self, alpha: float) -> float:
+        """Relative error to expect from rounding at this λ: eps times a condition number."""
+
+    def chunks(self, alphas: Array) -> list[Array]:
+        """``alphas`` (L,) in the pieces in which they are best asked for."""
+        size = max(1, _COLUMNS // self.targets.shape[1]) if self.many_at_once else 1
+        return [alphas[piece] for piece in blocks(alphas.size, size)]
+
+
+class BasisFactor(Factor):
+    """A factorisation that is a basis: A (n, k) with numbers s² (k,) such that, for every λ,
+
+        residuals   = base + A F(λ) g,   g = the basis' view of the targets (k, t)
+        complements = base + A² F(λ)
+
+    where F(λ) (k,) filters each basis vector.
+    """  # noqa: D400, D415
+
+    squares: Array  # s², (k,), at or above zero
+    projections: Array  # g, (k, t)
+    base_residuals: Array | None = None  # (n, t)
+    base_complements: Array | None = None  # (n,)
+
+    @abstractmethod
+    def basis(self, rows: slice | Array) -> Array:
+        """Rows of A: (b, k)."""
+
+    @abstractmethod
+    def filters(self, alphas: Array) -> Array:
+        """F for ``alphas`` (L,): (k, L)."""
+
+    def visit(self, alphas: Array, visitor: Visitor) -> None:
+        t = self.targets.shape[1]
+        F = self.filters(alphas)
+        filtered = (self.projections[:, :, None] * F[:, None, :]).reshape(F.shape[0], -1)
+        size = max(64, _BLOCK // max(F.shape[0], filtered.shape[1]))
+
+        def block(rows: slice) -> None:
+            A = self.basis(rows)
+            residuals = (A @ filtered).reshape(-1, t, alphas.size)
+            complements = np.square(A) @ F
+            if self.base_residuals is not None:
+                residuals += self.base_residuals[rows, :, None]
+            if self.base_complements is not None:
+                complements += self.base_complements[rows, None]
+            visitor(rows, residuals, complements)
+
+        for_each(block, blocks(self.n, size))
+
+    def degrees_of_freedom(self, alphas: Array) -> Array:
+        s2 = self.squares.astype(np.float64)[:, None]
+        with np.errstate(invalid="ignore"):  # 0/0 at λ = 0: a direction that is not there
+            shares = np.nan_to_num(s2 / (s2 + alphas))
+        return shares.sum(axis=0) + (self.weighting.direction is not None)
+
+    def _fitted(self, alphas: Array, removed: Array) -> tuple[Array, Array]:
+        """Basis rows (m, k) and residuals (m, t, L) at ``removed``."""
+        A = self.basis(removed)
+        F = self.filters(alphas)
+        filtered = (self.projections[:, :, None] * F[:, None, :]).reshape(F.shape[0], -1)
+        residuals = (A @ filtered).reshape(removed.size, -1, alphas.size)
+        if self.base_residuals is not None:
+            residuals += self.base_residuals[removed, :, None]
+        return A, residuals
+

@@ -1,0 +1,71 @@
+"""How much memory there is, and how much a user allows."""
+
+from __future__ import annotations
+
+import os
+import re
+from numbers import Real
+from pathlib import Path
+
+_UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+_SI_UNITS = {"K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+
+
+def memory_limit(limit: float | str | None) -> float:
+    """Bytes from a number, a text such as ``"2GiB"``, or None: what is free on this machine."""
+    if limit is None:
+        return free_memory()
+    if isinstance(limit, Real) and not isinstance(limit, bool):
+        if limit > 0:
+            return float(limit)
+    elif isinstance(limit, str):
+        match = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*([KMGT]?)(i?)B?\s*", limit, re.IGNORECASE)
+        if match and float(match[1]) > 0:
+            unit = match[2].upper()
+            return float(match[1]) * (_UNITS[unit] if match[3] or not unit else _SI_UNITS[unit])
+    msg = f'memory_limit={limit!r}: bytes above zero, a text such as "2GiB" or "500MB", or None'
+    raise ValueError(msg)
+
+
+def free_memory() -> float:
+    """Bytes that can be had now: the machine's, or its control group's if that is less."""
+    available = [_proc_available(), _cgroup_available()]
+    known = [bytes_ for bytes_ in available if bytes_ is not None]
+    return min(known) if known else _physical()
+
+
+def _proc_available() -> float | None:
+    try:
+        text = Path("/proc/meminfo").read_text()
+    except OSError:
+        return None
+    match = re.search(r"MemAvailable:\s+(\d+) kB", text)
+    return float(match[1]) * 1024 if match else None
+
+
+def _cgroup_available() -> float | None:
+    for limit, used in (
+        ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
+        ("/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"),
+    ):
+        try:
+            return max(0.0, float(Path(limit).read_text()) - float(Path(used).read_text()))
+        except (OSError, ValueError):  # not there, or "max"
+            continue
+    return None
+
+
+def _physical() -> float:
+    try:
+        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    except (AttributeError, OSError, ValueError):
+        return float("inf")  # a system that does not say: the allocation itself will
+
+
+def readable(number_of_bytes: float) -> str:
+    """``"1.5 GiB"``."""
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if number_of_bytes < 1024:
+            return f"{number_of_bytes:.3g} {unit}"
+        number_of_bytes /= 1024
+    return f"{number_of_bytes:.3g} TiB"

@@ -1,0 +1,232 @@
+"""Which solver, why, and what it costs: decided from shapes alone, before any work."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ..arrays import LARGEST_EIGENPROBLEM
+from ..errors import MemoryLimitError
+from .memory import readable
+
+#: λ values a bracketed search factors at, in float32 (twice as fast) and in float64.
+SEARCH_STEPS = (7, 1)
+
+# Work below which time does not decide: the whole path (or the most accurate solver) is preferred.
+_NEGLIGIBLE = 2.5e10
+_NEGLIGIBLE_LINEAR = 1e9
+
+
+@dataclass(frozen=True)
+class Task:
+    """What has to be solved, as far as its cost goes.
+
+    Attributes
+    ----------
+    n, d, t : int
+        Rows, features, target columns.
+    itemsize : int
+        Bytes of a number.
+    linear, given : bool
+        Whether the kernel is the linear one, or a precomputed matrix.
+    alphas : int or "auto"
+        How many λ are compared; ``"auto"`` where they are not given.
+    smooth : bool
+        Whether the criterion is a smooth function of one λ, so that a bracketed search may follow it.
+    fold_work : float
+        Multiplications per λ and row of the basis that leaving out the folds takes: Σ|fold|².
+    """
+
+    n: int
+    d: int
+    t: int
+    itemsize: int
+    linear: bool
+    given: bool
+    alphas: int | str
+    smooth: bool
+    fold_work: float = 0.0
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One way to do it. ``refused`` says why it cannot be taken; empty where it can."""
+
+    solver: str
+    flops: float
+    bytes: float
+    form: str
+    refused: str = ""
+
+
+@dataclass
+class Plan:
+    """The candidates, the choice and the reason; after a fit, the seconds of every stage.
+
+    ``print(plan)`` shows it as a table. Flops and bytes are counted from the shapes; they depend
+    on nothing measured, so the same call always makes the same choice.
+    """
+
+    task: Task
+    candidates: list[Candidate]
+    solver: str
+    reason: str
+    memory_limit: float
+    stages: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def chosen(self) -> Candidate:
+        """The candidate that was taken."""
+        return next(c for c in self.candidates if c.solver == self.solver)
+
+    def __str__(self) -> str:
+        task = self.task
+        kernel = "linear" if task.linear else "precomputed kernel" if task.given else "kernel"
+        lines = [
+            f"{task.n:,} rows, {task.d:,} features, {task.t} target column(s), {kernel}, "
+            f"float{8 * task.itemsize}, memory limit {readable(self.memory_limit)}",
+            f"{'solver':<10}{'Gflop':>12}{'memory':>12}  how",
+        ]
+        for c in self.candidates:
+            mark = " <- chosen" if c.solver == self.solver else f" ({c.refused})" if c.refused else ""
+            lines.append(
+                f"{c.solver:<10}{c.flops / 1e9:>12,.3g}{readable(c.bytes):>12}  {c.form}{mark}"
+            )
+        lines.append(f"why: {self.reason}")
+        if self.stages:
+            spent = ", ".join(f"{name} {seconds:.3g} s" for name, seconds in self.stages.items())
+            lines.append(f"spent: {spent}; {sum(self.stages.values()):.3g} s in all")
+        return "\n".join(lines)
+
+
+def make_plan(task: Task, requested: str, memory_limit: float) -> Plan:
+    """Choose among the solvers that fit the task and the memory, or refuse, saying what would fit.
+
+    Cost: microseconds.
+    """
+    candidates = [
+        Candidate(c.solver, c.flops, c.bytes, c.form, c.refused or _over(c, memory_limit))
+        for c in _candidates(task)
+    ]
+    if requested != "auto":
+        chosen = next(c for c in candidates if c.solver == requested)
+        if chosen.refused:
+            _refuse(chosen, candidates, task, memory_limit)
+        return Plan(task, candidates, requested, "asked for", memory_limit)
+    possible = [c for c in candidates if not c.refused]
+    if not possible:
+        _refuse(min(candidates, key=lambda c: c.bytes), candidates, task, memory_limit)
+    chosen, reason = _choose(task, possible)
+    return Plan(task, candidates, chosen.solver, reason, memory_limit)
+
+
+def _choose(task: Task, possible: list[Candidate]) -> tuple[Candidate, str]:
+    by_name = {c.solver: c for c in possible}
+    if task.linear and "svd" in by_name and by_name["svd"].flops <= _NEGLIGIBLE_LINEAR:
+        return by_name["svd"], "the most accurate, and its cost is negligible at this size"
+    cheapest = min(possible, key=lambda c: c.flops)
+    spectral = by_name.get("spectral")
+    if (
+        not task.linear
+        and task.alphas != 1
+        and spectral is not None
+        and spectral.flops <= _NEGLIGIBLE
+    ):
+        return spectral, "the whole path at once, and its cost is negligible at this size"
+    if task.linear and cheapest.solver != "svd":
+        return cheapest, (
+            "the fewest flops; the features' condition is checked, and svd taken if it is too high"
+        )
+    return cheapest, "the fewest flops of those that fit in memory"
+
+
+def _candidates(task: Task) -> list[Candidate]:
+    if not task.linear:
+        return [_cholesky(task), _spectral(task)]
+    return [_gram(task), _svd(task), _cholesky(task), _spectral(task)]
+
+
+def _path_length(task: Task) -> int:
+    return 60 if isinstance(task.alphas, str) else task.alphas
+
+
+def _cholesky(task: Task) -> Candidate:
+    n, d = task.n, task.d
+    step = 2 * n**3 / 3 + 2 * task.fold_work * n
+    kernel = 0.0 if task.given else float(n * n * d)
+    refused = ""
+    if task.alphas == 1:
+        flops, form = n**3 / 3 + kernel, "one Cholesky factorisation"
+    elif task.alphas == "auto":
+        single, double = SEARCH_STEPS if task.itemsize == 8 else (0, sum(SEARCH_STEPS))
+        flops = (single / 2 + double) * step + 2 * kernel + 9 * subset_size(n) ** 3
+        form = "bracketed search, a factorisation per step"
+        if not task.smooth:
+            refused = "a search needs a smooth criterion and one alpha for all targets"
+        elif task.linear:
+            refused = "for a linear kernel the path costs less"
+    else:
+        flops, form = _path_length(task) * step + kernel, "a Cholesky factorisation per alpha"
+    rows = 0 if task.given else 3 * n * d
+    return Candidate("cholesky", flops, task.itemsize * (1.05 * n * n + rows + 6.0 * n * task.t), form, refused)
+
+
+def subset_size(n: int) -> int:
+    """Rows on which a bracketed search looks for its start."""
+    return min(n, 1000, max(256, n // 5))
+
+
+def _spectral(task: Task) -> Candidate:
+    n, d = task.n, task.d
+    kernel = 0.0 if task.given else float(n * n * d)
+    per_alpha = 2.0 * n * n * (task.t + 1) + 2 * task.fold_work * n
+    flops = 9 * n**3 + kernel + _path_length(task) * per_alpha
+    refused = "" if n <= LARGEST_EIGENPROBLEM else f"LAPACK stops at {LARGEST_EIGENPROBLEM:,} rows"
+    rows = 0 if task.given else 3 * n * d
+    return Candidate(
+        "spectral", flops, task.itemsize * (3.05 * n * n + rows + 6.0 * n * task.t), "eigendecomposition, every alpha", refused
+    )
+
+
+def _svd(task: Task) -> Candidate:
+    n, d = task.n, task.d
+    small = min(n, d)
+    flops = 6.0 * n * d * small + 20 * small**3 + _path_length(task) * 2.0 * n * small * (task.t + 1)
+    form = "QR by row blocks, then SVD" if n > d else "QR of the transposed features, then SVD"
+    return Candidate("svd", flops, task.itemsize * (2.3 * n * d + 6.0 * n * task.t), form)
+
+
+def _gram(task: Task) -> Candidate:
+    n, d = task.n, task.d
+    if n <= d:
+        dual = _spectral(task)
+        return Candidate("gram", dual.flops, dual.bytes, "eigendecomposition of XXᵀ", dual.refused)
+    flops = 3.0 * n * d * d + 9 * d**3 + _path_length(task) * 2.0 * n * d * (task.t + 1)
+    refused = "" if d <= LARGEST_EIGENPROBLEM else f"LAPACK stops at {LARGEST_EIGENPROBLEM:,} features"
+    needed = 8 * (3.1 * d * d + min(16 * d * d, 4e6)) + task.itemsize * (6.0 * n * task.t + 1e6)
+    return Candidate("gram", flops, needed, "eigendecomposition of XᵀX, two passes", refused)
+
+
+def _over(candidate: Candidate, limit: float) -> str:
+    if candidate.bytes <= limit:
+        return ""
+    return f"needs {readable(candidate.bytes)}, more than the memory limit"
+
+
+def _refuse(wanted: Candidate, candidates: list[Candidate], task: Task, limit: float) -> None:
+    fitting = [c for c in candidates if not c.refused]
+    if wanted.bytes <= limit:
+        others = ", ".join(f'"{c.solver}"' for c in fitting) or "none"
+        msg = f'solver="{wanted.solver}" cannot do this: {wanted.refused}. Solvers that can: {others}'
+        raise ValueError(msg)
+    if fitting:
+        what = ", ".join(f'solver="{c.solver}" ({readable(c.bytes)})' for c in fitting)
+        advice = f"What fits: {what}"
+    else:
+        share = (limit / wanted.bytes) ** (0.5 if not task.linear or wanted.solver in ("cholesky", "spectral") else 1.0)
+        half = " float32 rows halve it;" if task.itemsize == 8 else ""
+        advice = f"What fits:{half} at most about {max(1, int(task.n * share * 0.98)):,} rows with this solver"
+    msg = (
+        f'solver="{wanted.solver}" on {task.n:,} rows and {task.d:,} features needs '
+        f"{readable(wanted.bytes)}; memory_limit is {readable(limit)}. {advice}, or raise memory_limit"
+    )
+    raise MemoryLimitError(msg)

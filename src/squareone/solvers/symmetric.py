@@ -1,0 +1,117 @@
+"""The kernel matrix made ready for a factorisation, in place: weights in, intercept set aside."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..arrays import Array, for_each, frobenius_norm, lower_tiles, symmetric_product
+from .weighting import Weighting
+
+# Beyond these the squares of entries leave the range of the type: the matrix is rescaled.
+_SAFE = {np.dtype(np.float64): (1e-100, 1e100), np.dtype(np.float32): (1e-12, 1e12)}
+
+
+@dataclass
+class SymmetricSystem:
+    """The lower triangle of M = B̃ + τuuᵀ with B = √W K √W / unit, B̃ = (I − uuᵀ)B(I − uuᵀ).
+
+    Without an intercept M = B. With one, u is made an eigenvector with an eigenvalue τ of at
+    least twice the largest other one: well separated for an eigendecomposition, harmless for
+    Cholesky, and what it adds to the inverse, uuᵀ/(τ + λ), is known.
+
+    Attributes
+    ----------
+    matrix : array (n, n)
+    weighting : Weighting
+    targets : array (n, t)
+        ỹ, scaled by √w and projected.
+    means : array (t,)
+        What centring took off the targets.
+    coupling : array (n,) or None
+        Bu, from which the intercept is computed.
+    tau : float
+        τ, zero without an intercept.
+    unit : float
+        A power of two: one unless the entries of the kernel matrix are extreme.
+    norm : float
+        At least the spectral norm of B̃, in units of ``unit``.
+    """
+
+    matrix: Array
+    weighting: Weighting
+    targets: Array
+    means: Array
+    coupling: Array | None
+    tau: float
+    unit: float
+    norm: float
+
+    @classmethod
+    def prepare(
+        cls, K: Array, Y: Array, weighting: Weighting, unit: float = 1.0
+    ) -> SymmetricSystem:
+        """Take over ``K`` (n, n), lower triangle, in units of ``unit``, and targets ``Y`` (n, t).
+
+        Cost: two or three passes over the triangle.
+        """
+        targets, means = weighting.targets(Y)
+        unit *= _scale_rows_and_columns(K, weighting.root)
+        norm = frobenius_norm(K)
+        u = weighting.direction
+        if u is None:
+            return cls(K, weighting, targets, means, None, 0.0, unit, norm)
+        coupling = symmetric_product(K, u)
+        norm = _projected_norm(norm, u, coupling)
+        tau = 2.0 * norm or 1.0
+        inner = float(u.astype(np.float64) @ coupling)
+        _add_outer(K, u, (0.5 * (inner + tau) * u - coupling).astype(K.dtype))
+        return cls(K, weighting, targets, means, coupling, tau, unit, norm)
+
+    def expansion(self, A: Array) -> tuple[Array, Array]:
+        """Kernel coefficients (n, t) and intercepts (t,) from solutions A = (B̃ + λ)⁻¹ỹ (n, t)."""
+        C = self.weighting.scale(A / A.dtype.type(self.unit))
+        if self.coupling is None:
+            return C, np.zeros(A.shape[1])
+        shift = self.coupling.astype(np.float64) @ A
+        return C, self.means - shift / self.weighting.total_root
+
+
+def _scale_rows_and_columns(K: Array, root: Array | None) -> float:
+    low, high = _SAFE[K.dtype]
+    peak = float(np.max(np.abs(np.diagonal(K))))
+    unit = 1.0 if low < peak < high or peak == 0 else 2.0 ** float(np.round(np.log2(peak)))
+    if root is None and unit == 1.0:
+        return unit
+
+    def scale(tile: tuple[slice, slice]) -> None:
+        rows, columns = tile
+        out = K[tile]
+        if unit != 1.0:
+            out /= K.dtype.type(unit)
+        if root is not None:
+            out *= root[rows, None]
+            out *= root[columns]
+
+    for_each(scale, lower_tiles(K.shape[0]))
+    return unit
+
+
+def _projected_norm(norm: float, u: Array, coupling: Array) -> float:
+    """A bound on ‖B̃‖, from ‖B̃‖_F² = ‖B‖_F² − 2‖Bu‖² + (uᵀBu)² and the rounding of that."""
+    m = coupling.astype(np.float64)
+    squared = norm**2 - 2.0 * float(m @ m) + float(u.astype(np.float64) @ m) ** 2
+    rounding = float(np.sqrt(np.finfo(u.dtype).eps)) * 1e-1
+    return float(np.sqrt(max(squared, 0.0))) + rounding * norm
+
+
+def _add_outer(K: Array, u: Array, z: Array) -> None:
+    """K ← K + uzᵀ + zuᵀ on the lower triangle."""
+
+    def add(tile: tuple[slice, slice]) -> None:
+        rows, columns = tile
+        left = np.column_stack([u[rows], z[rows]])
+        K[tile] += left @ np.vstack([z[columns], u[columns]])
+
+    for_each(add, lower_tiles(K.shape[0]))

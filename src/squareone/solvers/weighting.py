@@ -1,0 +1,75 @@
+"""How row weights and an unpenalised intercept enter: a square root and one direction.
+
+With weights w the problem is the unweighted one for rows scaled by √w. An intercept makes the
+fit blind to the direction u = √w / ‖√w‖: targets and kernel (or features) are projected onto its
+complement, and u itself is set aside. After that every solver sees the plain problem
+min ‖ỹ − B̃a‖² + λ aᵀB̃a, and its residuals and leverages are those of the original one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..arrays import Array
+
+
+@dataclass(frozen=True)
+class Weighting:
+    """Weights above zero and the presence of an intercept, for n rows.
+
+    Attributes
+    ----------
+    n : int
+    root : array (n,) or None
+        √w; None where all weights are one.
+    direction : array (n,) or None
+        u = √w / ‖√w‖; None without an intercept.
+    """
+
+    n: int
+    root: Array | None
+    direction: Array | None
+
+    @classmethod
+    def of(cls, n: int, weights: Array | None, intercept: bool, dtype: np.dtype) -> Weighting:
+        root = None if weights is None else np.sqrt(weights).astype(dtype)
+        if not intercept:
+            return cls(n, root, None)
+        u = np.ones(n) if weights is None else np.sqrt(weights)
+        return cls(n, root, (u / np.linalg.norm(u)).astype(dtype))
+
+    @property
+    def total_root(self) -> float:
+        """‖√w‖, the square root of the sum of weights."""
+        return float(np.sqrt(self.n)) if self.root is None else float(np.linalg.norm(self.root))
+
+    def mean(self, A: Array) -> Array:
+        """Weighted mean over the rows of ``A`` (n, k) → (k,), in float64; zero without intercept."""
+        if self.direction is None:
+            return np.zeros(A.shape[1])
+        if self.root is None:
+            return A.mean(axis=0, dtype=np.float64)
+        share = np.square(self.root, dtype=np.float64)
+        return (share / share.sum()) @ A
+
+    def scale(self, A: Array, rows: slice | Array = slice(None)) -> Array:
+        """``√w A`` for rows of ``A`` that are a fresh copy: in place."""
+        if self.root is not None:
+            A *= self.root[rows, None]
+        return A
+
+    def unscale(self, E: Array, rows: slice | Array = slice(None)) -> Array:
+        """Errors in the units of y from errors of scaled rows; ``E`` is (b, …)."""
+        if self.root is None:
+            return E
+        return E / self.root[rows].reshape(-1, *(1,) * (E.ndim - 1))
+
+    def targets(self, Y: Array) -> tuple[Array, Array]:
+        """Scaled and projected targets (n, t), and the means (t,) taken off."""
+        means = self.mean(Y)
+        centred = self.scale(Y - means.astype(Y.dtype))
+        if self.direction is not None:  # a mean is exact to rounding: project what is left
+            centred -= np.outer(self.direction, self.direction @ centred)
+        return centred, means

@@ -1,0 +1,1 @@
+"""Slow, literal reference computations against which the library is tested."""
