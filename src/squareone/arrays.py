@@ -159,7 +159,11 @@ def lower_tiles(n: int) -> list[tuple[slice, slice]]:
     A tile on the diagonal covers its own strict upper corner too.
     """
     sides = blocks(n, TILE)
-    return [(rows, columns) for i, rows in reversed(list(enumerate(sides))) for columns in sides[: i + 1]]
+    return [
+        (rows, columns)
+        for i, rows in reversed(list(enumerate(sides)))
+        for columns in sides[: i + 1]
+    ]
 
 
 # --- factorisations -----------------------------------------------------------------------------
@@ -227,7 +231,9 @@ def svd(A: Array) -> tuple[Array, Array, Array]:
     return scipy.linalg.svd(A, full_matrices=False, overwrite_a=True, check_finite=False)
 
 
-def qr_by_blocks(block: Callable[[slice], Array], n: int, k: int, dtype: Any) -> tuple[Array, Array]:
+def qr_by_blocks(
+    block: Callable[[slice], Array], n: int, k: int, dtype: Any
+) -> tuple[Array, Array]:
     """Thin QR of a tall matrix (n, k), n ≥ k, given by row blocks: ``block(rows)`` → (b, k).
 
     Each block is factored on its own core; the stacked triangles are factored again. Returns Q

@@ -42,7 +42,12 @@ class RegularisedLeastSquares(BaseEstimator):
         "alpha": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left"), "array-like"],
         "solver": [StrOptions(set(SOLVERS))],
         "criterion": [StrOptions({"loo", "gcv", "holdout"})],
-        "cv": [None, Interval(Integral, 2, None, closed="left"), HasMethods(["split"]), "cv_object"],
+        "cv": [
+            None,
+            Interval(Integral, 2, None, closed="left"),
+            HasMethods(["split"]),
+            "cv_object",
+        ],
         "scoring": [None, str, callable],
         "fit_intercept": ["boolean"],
         "alpha_per_target": ["boolean"],
@@ -247,9 +252,7 @@ class RegularisedLeastSquares(BaseEstimator):
         -----
         **Cost**: the checks of the input; nothing is factored.
         """
-        problem, _ = type(self)(**self.get_params(deep=False))._problem(
-            X, y, sample_weight, groups
-        )
+        problem, _ = type(self)(**self.get_params(deep=False))._problem(X, y, sample_weight, groups)
         return problem.plan
 
     def _remember(self, problem: Problem, record: Record, targets: Responses | Labels) -> None:

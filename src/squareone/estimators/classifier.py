@@ -189,7 +189,9 @@ coef_, intercept_, plan_, n_features_in_, feature_names_in_
         classes = np.unique(counted)
         per_class = compute_class_weight(self.class_weight, classes=classes, y=counted)
         if not np.isfinite(per_class).all() or (per_class < 0).any():
-            msg = f"class_weight={self.class_weight!r}: finite weights at or above zero are expected"
+            msg = (
+                f"class_weight={self.class_weight!r}: finite weights at or above zero are expected"
+            )
             raise ValueError(msg)
         by_class = np.zeros(y.shape[0])
         for label, weight in zip(classes, per_class, strict=True):

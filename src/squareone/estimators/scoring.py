@@ -108,7 +108,9 @@ def _scorer(scoring: Any) -> Any:
     if isinstance(scoring, str):
         return get_scorer(scoring)
     if callable(scoring):
-        if "sklearn.metrics._" in getattr(scoring, "__module__", "") and inspect.isfunction(scoring):
+        if "sklearn.metrics._" in getattr(scoring, "__module__", "") and inspect.isfunction(
+            scoring
+        ):
             msg = (
                 f"scoring={scoring.__name__} is a metric, not a scorer: wrap it in "
                 "sklearn.metrics.make_scorer"

@@ -54,7 +54,11 @@ def _check_names(X: Any) -> None:
     if names is None or not hasattr(X, "shape"):
         return
     names = list(names)
-    repeated = sorted({str(name) for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
+    repeated = (
+        sorted({str(name) for name in names if names.count(name) > 1})
+        if len(set(names)) < len(names)
+        else []
+    )
     if repeated:
         msg = f"X has several columns named {', '.join(repeated)}: column names must be unique"
         raise ValueError(msg)
@@ -160,7 +164,9 @@ def check_alpha(alpha: Any) -> float | Array | str:
         _check_alphas(grid.reshape(1), alpha)
         return float(grid)
     if grid.ndim != 1 or isinstance(alpha, bool) or grid.dtype.kind != "f":
-        msg = f'alpha={alpha!r}: a number at or above zero, a 1-D sequence of such numbers, or "auto"'
+        msg = (
+            f'alpha={alpha!r}: a number at or above zero, a 1-D sequence of such numbers, or "auto"'
+        )
         raise ValueError(msg)
     if grid.size == 0:
         msg = 'alpha is an empty sequence: give at least one value, or "auto"'
@@ -223,10 +229,14 @@ def _as_numbers(y: Any) -> Array:
     try:
         array = array.astype(np.float64)
     except (TypeError, ValueError) as error:
-        msg = f"y is not numeric ({error}): a regressor needs numbers; for classes use RLSClassifier"
+        msg = (
+            f"y is not numeric ({error}): a regressor needs numbers; for classes use RLSClassifier"
+        )
         raise ValueError(msg) from error
     if not np.isfinite(array).all():
-        what = "NaN" if np.isnan(array).any() else "infinity or a value too large for dtype('float64')"
+        what = (
+            "NaN" if np.isnan(array).any() else "infinity or a value too large for dtype('float64')"
+        )
         msg = f"Input y contains {what}."
         raise ValueError(msg)
     return array

@@ -172,7 +172,9 @@ def _build(problem: Problem) -> Factor:
         factor = _factor_system(problem, system)
     if problem.linear and problem.requested == "auto" and problem.plan.solver != "svd":
         estimate = factor.error_estimate(_least_alpha(problem, factor))
-        reason = f"the condition of the features, squared, would cost {estimate:.1g} of relative error"
+        reason = (
+            f"the condition of the features, squared, would cost {estimate:.1g} of relative error"
+        )
         if estimate > _AUTO_TOLERANCE[problem.X.dtype] and _switch(problem, "svd", reason):
             return _build(problem)
     return factor
@@ -193,7 +195,9 @@ def _factor_system(problem: Problem, system: SymmetricSystem) -> Factor:
             solver = "spectral"
     with problem.stage("factorisation"):
         if solver == "cholesky":
-            factor = CholeskyFactor(system, several=not isinstance(alpha, float), given=problem.given)
+            factor = CholeskyFactor(
+                system, several=not isinstance(alpha, float), given=problem.given
+            )
             if isinstance(alpha, float):
                 factor.factor(alpha)
             return factor

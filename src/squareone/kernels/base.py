@@ -105,9 +105,7 @@ def check_positive(kernel: Kernel, name: str, value: Any, *, zero: bool = False)
     if number and np.isfinite(value) and (value > 0 or (zero and value == 0)):
         return
     least = "at or above" if zero else "above"
-    msg = (
-        f"{type(kernel).__name__}({name}={value!r}): {name} must be a finite number {least} zero"
-    )
+    msg = f"{type(kernel).__name__}({name}={value!r}): {name} must be a finite number {least} zero"
     raise ValueError(msg)
 
 

@@ -47,7 +47,9 @@ class LeaveOneOut(Criterion):
         sums: dict[int, Array] = {}
 
         def add(rows: slice, residuals: Array, complements: Array) -> None:
-            errors = np.divide(residuals, complements[:, None, :], out=residuals, casting="same_kind")
+            errors = np.divide(
+                residuals, complements[:, None, :], out=residuals, casting="same_kind"
+            )
             sums[rows.start] = np.einsum("itl,itl->tl", errors, errors, dtype=np.float64)
 
         factor.visit(alphas, add)

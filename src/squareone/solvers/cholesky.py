@@ -59,7 +59,9 @@ class CholeskyFactor(Factor):
         try:
             self._factor_shifted(rounding or float(np.finfo(self.targets.dtype).tiny))
         except SingularSystemError:
-            msg = not_semidefinite("adding rounding to its diagonal does not make it positive definite")
+            msg = not_semidefinite(
+                "adding rounding to its diagonal does not make it positive definite"
+            )
             raise NotPositiveSemidefiniteError(msg) from None
 
     def _factor_shifted(self, shift: float) -> None:
@@ -147,6 +149,8 @@ class CholeskyFactor(Factor):
     def error_estimate(self, alpha: float) -> float:
         self.factor(alpha)
         if self._condition is None:
-            rcond = reciprocal_condition(self.system.matrix, self.system.norm + self.system.tau + alpha / self.system.unit)
+            rcond = reciprocal_condition(
+                self.system.matrix, self.system.norm + self.system.tau + alpha / self.system.unit
+            )
             self._condition = 1.0 / rcond if rcond > 0 else np.inf
         return float(np.finfo(self.targets.dtype).eps) * self._condition

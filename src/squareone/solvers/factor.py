@@ -132,4 +132,3 @@ class BasisFactor(Factor):
         if self.base_residuals is not None:
             residuals += self.base_residuals[removed, :, None]
         return A, residuals
-

@@ -32,7 +32,9 @@ def errors_of_square_basis(A: Array, F: Array, residuals: Array) -> Array:
     return errors
 
 
-def errors_of_thin_basis(A: Array, rest: Array, scale: Array, penalty: Array, residuals: Array) -> Array:
+def errors_of_thin_basis(
+    A: Array, rest: Array, scale: Array, penalty: Array, residuals: Array
+) -> Array:
     """I − H = I − A D Aᵀ with a thin A, by Woodbury: only k x k systems, however many rows.
 
     (I − A_I D A_Iᵀ)⁻¹ r = r + A_I √D (I − √D A_IᵀA_I √D)⁻¹ √D A_Iᵀ r, and the matrix in the

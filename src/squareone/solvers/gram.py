@@ -30,7 +30,9 @@ class GramFactor(BasisFactor):
         self.projections = self.axes.T @ self._against_targets()
         self.base_residuals = self.targets
         u = self.weighting.direction
-        self.base_complements = np.ones(self.n) if u is None else 1.0 - np.square(u, dtype=np.float64)
+        self.base_complements = (
+            np.ones(self.n) if u is None else 1.0 - np.square(u, dtype=np.float64)
+        )
         self.least_complement = 1.0  # seen so far: what 1 − h lost by subtraction
         self.largest = float(np.max(self.squares, initial=0.0)) * rows.unit**2
 
@@ -75,7 +77,9 @@ class GramFactor(BasisFactor):
         return errors_of_thin_basis(A, Z.T @ Z, scale, penalty, residuals)
 
     def coefficients(self, alphas: Array) -> tuple[Array, Array]:
-        return self.rows.hyperplane(self.axes @ (-self.filters(alphas) * self.projections), self.means)
+        return self.rows.hyperplane(
+            self.axes @ (-self.filters(alphas) * self.projections), self.means
+        )
 
     def error_estimate(self, alpha: float) -> float:
         if self.squares.size == 0:

@@ -87,7 +87,9 @@ class Plan:
             f"{'solver':<10}{'Gflop':>12}{'memory':>12}  how",
         ]
         for c in self.candidates:
-            mark = " <- chosen" if c.solver == self.solver else f" ({c.refused})" if c.refused else ""
+            mark = (
+                " <- chosen" if c.solver == self.solver else f" ({c.refused})" if c.refused else ""
+            )
             lines.append(
                 f"{c.solver:<10}{c.flops / 1e9:>12,.3g}{readable(c.bytes):>12}  {c.form}{mark}"
             )
@@ -167,7 +169,9 @@ def _cholesky(task: Task) -> Candidate:
     else:
         flops, form = _path_length(task) * step + kernel, "a Cholesky factorisation per alpha"
     rows = 0 if task.given else 3 * n * d
-    return Candidate("cholesky", flops, task.itemsize * (1.05 * n * n + rows + 6.0 * n * task.t), form, refused)
+    return Candidate(
+        "cholesky", flops, task.itemsize * (1.05 * n * n + rows + 6.0 * n * task.t), form, refused
+    )
 
 
 def subset_size(n: int) -> int:
@@ -183,14 +187,20 @@ def _spectral(task: Task) -> Candidate:
     refused = "" if n <= LARGEST_EIGENPROBLEM else f"LAPACK stops at {LARGEST_EIGENPROBLEM:,} rows"
     rows = 0 if task.given else 3 * n * d
     return Candidate(
-        "spectral", flops, task.itemsize * (3.05 * n * n + rows + 6.0 * n * task.t), "eigendecomposition, every alpha", refused
+        "spectral",
+        flops,
+        task.itemsize * (3.05 * n * n + rows + 6.0 * n * task.t),
+        "eigendecomposition, every alpha",
+        refused,
     )
 
 
 def _svd(task: Task) -> Candidate:
     n, d = task.n, task.d
     small = min(n, d)
-    flops = 6.0 * n * d * small + 20 * small**3 + _path_length(task) * 2.0 * n * small * (task.t + 1)
+    flops = (
+        6.0 * n * d * small + 20 * small**3 + _path_length(task) * 2.0 * n * small * (task.t + 1)
+    )
     form = "QR by row blocks, then SVD" if n > d else "QR of the transposed features, then SVD"
     return Candidate("svd", flops, task.itemsize * (2.3 * n * d + 6.0 * n * task.t), form)
 
@@ -201,7 +211,9 @@ def _gram(task: Task) -> Candidate:
         dual = _spectral(task)
         return Candidate("gram", dual.flops, dual.bytes, "eigendecomposition of XXᵀ", dual.refused)
     flops = 3.0 * n * d * d + 9 * d**3 + _path_length(task) * 2.0 * n * d * (task.t + 1)
-    refused = "" if d <= LARGEST_EIGENPROBLEM else f"LAPACK stops at {LARGEST_EIGENPROBLEM:,} features"
+    refused = (
+        "" if d <= LARGEST_EIGENPROBLEM else f"LAPACK stops at {LARGEST_EIGENPROBLEM:,} features"
+    )
     needed = 8 * (3.1 * d * d + min(16 * d * d, 4e6)) + task.itemsize * (6.0 * n * task.t + 1e6)
     return Candidate("gram", flops, needed, "eigendecomposition of XᵀX, two passes", refused)
 
@@ -216,13 +228,17 @@ def _refuse(wanted: Candidate, candidates: list[Candidate], task: Task, limit: f
     fitting = [c for c in candidates if not c.refused]
     if wanted.bytes <= limit:
         others = ", ".join(f'"{c.solver}"' for c in fitting) or "none"
-        msg = f'solver="{wanted.solver}" cannot do this: {wanted.refused}. Solvers that can: {others}'
+        msg = (
+            f'solver="{wanted.solver}" cannot do this: {wanted.refused}. Solvers that can: {others}'
+        )
         raise ValueError(msg)
     if fitting:
         what = ", ".join(f'solver="{c.solver}" ({readable(c.bytes)})' for c in fitting)
         advice = f"What fits: {what}"
     else:
-        share = (limit / wanted.bytes) ** (0.5 if not task.linear or wanted.solver in ("cholesky", "spectral") else 1.0)
+        share = (limit / wanted.bytes) ** (
+            0.5 if not task.linear or wanted.solver in ("cholesky", "spectral") else 1.0
+        )
         half = " float32 rows halve it;" if task.itemsize == 8 else ""
         advice = f"What fits:{half} at most about {max(1, int(task.n * share * 0.98)):,} rows with this solver"
     msg = (

@@ -39,7 +39,9 @@ class SpectralFactor(BasisFactor):
         return self.vectors[rows]
 
     def filters(self, alphas: Array) -> Array:
-        return 1.0 / (self.squares[:, None] + (alphas / self.system.unit).astype(self.squares.dtype))
+        return 1.0 / (
+            self.squares[:, None] + (alphas / self.system.unit).astype(self.squares.dtype)
+        )
 
     def degrees_of_freedom(self, alphas: Array) -> Array:
         return super().degrees_of_freedom(alphas / self.system.unit)
@@ -64,7 +66,9 @@ def _check_semidefinite(values: Array, norm: float) -> None:
     smallest = float(np.min(values, initial=0.0))
     tolerance = 10.0 * values.size * float(np.finfo(values.dtype).eps) * norm
     if smallest < -tolerance:
-        raise NotPositiveSemidefiniteError(not_semidefinite(f"its smallest eigenvalue is {smallest:.3g}"))
+        raise NotPositiveSemidefiniteError(
+            not_semidefinite(f"its smallest eigenvalue is {smallest:.3g}")
+        )
 
 
 def not_semidefinite(what: str) -> str:

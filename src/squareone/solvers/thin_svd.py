@@ -90,7 +90,10 @@ class SvdFactor(BasisFactor):
         A, residuals = self._fitted(alphas, removed)
         if self.wide:
             return errors_of_square_basis(A, self.filters(alphas), residuals)
-        penalty, scale = self.filters(alphas), np.sqrt(self.squares[:, None] / (self.squares[:, None] + self._scaled(alphas)))
+        penalty, scale = (
+            self.filters(alphas),
+            np.sqrt(self.squares[:, None] / (self.squares[:, None] + self._scaled(alphas))),
+        )
         if self._augmented:  # u: fitted in full, no penalty
             ones = np.ones((1, alphas.size), penalty.dtype)
             penalty, scale = np.vstack([0 * ones, penalty]), np.vstack([ones, scale])

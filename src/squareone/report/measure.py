@@ -1,0 +1,66 @@
+"""What the score of a fitted estimator is called, and the number a reader wants to see for it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_classifier
+from sklearn.utils.validation import check_is_fitted
+
+from ..arrays import Array
+from ..estimators.base import RegularisedLeastSquares
+
+_CRITERIA = {
+    "loo": "leave-one-out",
+    "gcv": "generalised cross-validation",
+    "holdout": "hold-out",
+}
+ROOT_MEAN_SQUARE = "root mean square error"
+
+
+def check_fitted(estimator: Any, function: str) -> None:
+    """Refuse what is not a fitted estimator of this library, saying where it may be found."""
+    if not isinstance(estimator, RegularisedLeastSquares):
+        msg = (
+            f"{function} reports on a fitted RLSRegressor or RLSClassifier, got "
+            f"{type(estimator).__name__}. In a pipeline it is the last step, pipeline[-1]; after a "
+            "search it is search.best_estimator_"
+        )
+        raise TypeError(msg)
+    check_is_fitted(estimator)
+
+
+def criterion_name(estimator: RegularisedLeastSquares) -> str:
+    """How rows were held out: "leave-one-out", "cross-validation" and so on."""
+    return _CRITERIA[estimator.criterion] if estimator.cv is None else "cross-validation"
+
+
+def measure_name(estimator: RegularisedLeastSquares) -> str:
+    """What :func:`shown` gives: "leave-one-out root mean square error", "leave-one-out roc_auc"."""
+    if estimator.scoring is not None:
+        measure = _scorer_name(estimator.scoring)
+    elif is_classifier(estimator):
+        measure = "mean square error"
+    else:
+        measure = ROOT_MEAN_SQUARE
+    return f"{criterion_name(estimator)} {measure}"
+
+
+def shown(estimator: RegularisedLeastSquares, score: float | Array) -> Array:
+    """The number for a reader: a scorer's score as it is, and otherwise the error behind it.
+
+    Without a scorer the score is minus a mean square. A regressor shows its root, in the units of
+    the targets; a classifier the mean square itself, on columns of ±1.
+    """
+    scores = np.asarray(score, dtype=np.float64)
+    if estimator.scoring is not None:
+        return scores
+    return -scores if is_classifier(estimator) else np.sqrt(-scores)
+
+
+def _scorer_name(scoring: Any) -> str:
+    if isinstance(scoring, str):
+        return scoring
+    function = getattr(scoring, "_score_func", scoring)
+    return str(getattr(function, "__name__", type(function).__name__))

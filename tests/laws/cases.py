@@ -1,0 +1,68 @@
+"""The lists the laws run over. A new solver, kernel or criterion is one line here."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from squareone.kernels import Constant, Gaussian, Kernel, Laplacian, Linear, Matern, Polynomial
+from tests.reference import brute_force
+
+# name: whether it needs features (a linear kernel)
+SOLVERS = {"cholesky": False, "spectral": False, "svd": True, "gram": True}
+
+KERNELS: dict[str, tuple[Kernel, list[tuple[str, dict]]]] = {
+    "linear": (Linear(), [("linear", {})]),
+    "polynomial": (
+        Polynomial(3, gamma=0.2, coef0=1.0),
+        [("polynomial", {"gamma": 0.2, "coef0": 1.0, "degree": 3})],
+    ),
+    "gaussian": (Gaussian(2.0), [("gaussian", {"sigma": 2.0})]),
+    "laplacian": (Laplacian(4.0), [("laplacian", {"sigma": 4.0})]),
+    "matern": (Matern(3.0, nu=2.5), [("matern", {"sigma": 3.0, "nu": 2.5})]),
+    "constant + gaussian": (
+        Constant(0.5) + Gaussian(2.0),
+        [("constant", {"value": 0.5}), ("gaussian", {"sigma": 2.0})],
+    ),
+}
+
+# rows, features: tall, nearly square, square, wide, one feature
+SHAPES = [(24, 4), (9, 8), (8, 8), (8, 13), (12, 1)]
+
+
+def solver_kernel_pairs():
+    return [
+        (solver, kernel)
+        for solver, needs_features in SOLVERS.items()
+        for kernel in KERNELS
+        if kernel == "linear" or not needs_features
+    ]
+
+
+@dataclass
+class Data:
+    X: np.ndarray  # (n, d)
+    Y: np.ndarray  # (n, t)
+    weights: np.ndarray | None  # (n,)
+    X_new: np.ndarray  # (5, d)
+
+    @property
+    def y(self):
+        """Targets as a user gives them: a vector where there is one column."""
+        return self.Y[:, 0] if self.Y.shape[1] == 1 else self.Y
+
+
+def make_data(n, d, *, targets=1, weighted=False, seed=0):
+    """Rows off centre, targets with an offset, weights with a zero among them."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d)) + 1.5
+    Y = np.sin(X @ rng.standard_normal((d, targets))) + 0.3 * rng.standard_normal((n, targets)) + 4
+    weights = None
+    if weighted:
+        weights = rng.uniform(0.2, 3.0, n)
+        weights[2] = 0.0
+    return Data(X, Y, weights, rng.standard_normal((5, d)) + 1.5)
+
+
+def reference_kernel(name, X, Z):
+    """The kernel matrix by explicit loops; the terms of a sum are added."""
+    return sum(brute_force.kernel_matrix(term, X, Z, **params) for term, params in KERNELS[name][1])
