@@ -87,7 +87,9 @@ class Record:
         n = self._kept.size + self._dropped_values.shape[0]
         Y, unit = self._objective.targets, self._objective.unit
         values = np.empty((n, Y.shape[1]), Y.dtype)
-        values[np.setdiff1d(np.arange(n), self._kept)] = self._dropped_values
+        dropped = np.ones(n, bool)
+        dropped[self._kept] = False
+        values[dropped] = self._dropped_values
         for alpha in np.unique(self.alphas):
             columns = np.flatnonzero(self.alphas == alpha)
             _, errors = LeaveOneOut().held_out(factor, np.array([alpha]))

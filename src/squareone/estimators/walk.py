@@ -291,7 +291,8 @@ def _model(problem: Problem, factor: Factor, alphas: Array) -> KernelExpansion |
         raise ScaleError(msg)
     if problem.linear:
         return Hyperplane(coefficients, intercepts)
-    centers = None if problem.given else problem.X
+    # a copy: the model must not change when the user's array does
+    centers = None if problem.given else problem.X.copy()
     return KernelExpansion(problem.kernel, centers, problem.kept, coefficients, intercepts)
 
 

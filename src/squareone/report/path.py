@@ -12,7 +12,7 @@ from ..arrays import Array
 from ..estimators.base import RegularisedLeastSquares
 from .measure import check_fitted, measure_name, shown
 
-# Okabe and Ito's colours, which colour-blind readers can tell apart; its yellow is too pale on white.
+# Okabe and Ito's colours, which colour-blind readers can tell apart, without the pale yellow.
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#000000")
 _CHOSEN = "#E69F00"
 _MOST_TICKS = 7
@@ -64,7 +64,7 @@ def path_figure(estimator: Any, ax: Any = None) -> Any:
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
-        msg = 'path_figure draws with matplotlib, which is not installed: pip install "squareone[plot]"'
+        msg = 'path_figure needs matplotlib, which is not installed: pip install "squareone[plot]"'
         raise ImportError(msg) from error
     check_fitted(estimator, "path_figure")
     path = estimator.path_
@@ -80,7 +80,7 @@ def path_figure(estimator: Any, ax: Any = None) -> Any:
     ax.set_xlabel("λ")
     ax.set_ylabel(measure_name(estimator))
     ax.grid(alpha=0.25)
-    ax.legend(frameon=False)
+    ax.legend(framealpha=0.85, edgecolor="none")
     _add_degrees_of_freedom(ax, path["alpha"], path["effective_dof"])
     return ax
 
@@ -101,9 +101,10 @@ def _draw_curves(estimator: RegularisedLeastSquares, ax: Any, path: dict[str, Ar
         if coarse.any():
             note = "looked at in float32" if i == 0 else None
             ax.plot(alphas[coarse], values[coarse], **dots, markerfacecolor="white", label=note)
-    for i in np.flatnonzero(chosen > 0):
+    how = "given" if alphas.size == 1 else "chosen"
+    for i in np.flatnonzero(chosen > 0).tolist():
         colour = _CHOSEN if single else styles[i % len(styles)][1]
-        note = f"chosen λ = {chosen[i]:.3g}" if single else "chosen λ" if i == 0 else None
+        note = f"{how} λ = {chosen[i]:.3g}" if single else f"{how} λ" if i == 0 else None
         mark = {"color": colour, "markeredgecolor": "black", "markersize": 9, "zorder": 4}
         ax.plot(chosen[i], best[i], "D", label=note, **mark)
         if single:

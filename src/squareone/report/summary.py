@@ -18,7 +18,7 @@ _MOST_NUMBERS = 6
 
 
 def summary(estimator: Any, y: Any = None) -> str:
-    """Say what a fitted estimator is, how well it predicts rows it has not seen, and what that cost.
+    """Say what a fitted estimator is, how well it predicts unseen rows, and what that cost.
 
     Parameters
     ----------
@@ -38,8 +38,7 @@ def summary(estimator: Any, y: Any = None) -> str:
     **Cost**: n·t operations where λ was chosen in fit. For one given λ its leave-one-out error is
     computed first, in n³/3 flops, if nobody asked for it before.
 
-    The held-out error is that of the best λ among those compared, so it is a little too low; with
-    one λ for all rows the difference is small beside the error's own uncertainty.
+    The held-out error is the least among the λ compared, and so a little optimistic.
 
     Examples
     --------
@@ -49,10 +48,10 @@ def summary(estimator: Any, y: Any = None) -> str:
     >>> X, y = load_iris(return_X_y=True)
     >>> print(summary(RLSClassifier(random_state=0).fit(X, y), y))
     RLSClassifier fitted to 150 rows, 4 features
-      kernel                           Gaussian(sigma=2.4)
-      λ                                0.1..., the best of ... by leave-one-out
-      effective degrees of freedom     ...
-      leave-one-out mean square error  0.1...
+      kernel                           Gaussian(sigma=2.36)
+      λ                                0.0088..., the best of ... by leave-one-out
+      effective degrees of freedom     22...
+      leave-one-out mean square error  0.083...
       leave-one-out error rate         3.3 %, 5 of 150 rows
       solver                           spectral: eigendecomposition, every alpha
       why                              the whole path at once, and its cost is negligible ...
@@ -61,27 +60,26 @@ def summary(estimator: Any, y: Any = None) -> str:
     """
     check_fitted(estimator, "summary")
     plan = estimator.plan_
+    errors = _errors(estimator)
+    if y is not None:  # what fit itself reported goes first and stays
+        errors = errors | _leave_one_out(estimator, np.asarray(y)) | errors
     lines = {
         "kernel": _kernel_text(estimator.kernel_),
         "λ": _alpha_text(estimator),
-        **_errors(estimator),
-    }
-    if y is not None:
-        lines |= _leave_one_out(estimator, np.asarray(y))
-    stages = ", ".join(f"{name} {seconds:.2g} s" for name, seconds in plan.stages.items())
-    lines |= {
+        **errors,
         "solver": f"{plan.solver}: {plan.chosen.form}",
         "why": plan.reason,
-        "time": f"{sum(plan.stages.values()):.2g} s: {stages}",
+        "time": _time_text(plan.stages),
         "memory": f"{readable(plan.chosen.bytes)}, counted beforehand",
     }
     width = max(map(len, lines)) + 2
-    title = f"{type(estimator).__name__} fitted to {plan.task.n:,} rows, {plan.task.d:,} features"
+    features = "" if plan.task.given else f", {plan.task.d:,} features"
+    title = f"{type(estimator).__name__} fitted to {plan.task.n:,} rows{features}"
     return "\n".join([title, *(f"  {name:<{width}}{text}" for name, text in lines.items())])
 
 
 def _kernel_text(kernel: Kernel) -> str:
-    """As it would be written in code, its numbers rounded: ``Gaussian(sigma=2.4) + 0.5 * Linear()``."""
+    """As in code, its numbers rounded: ``Gaussian(sigma=2.4) + 0.5 * Linear()``."""
     if isinstance(kernel, Sum):
         return f"{_kernel_text(kernel.first)} + {_kernel_text(kernel.second)}"
     if isinstance(kernel, Product):
@@ -102,6 +100,13 @@ def _alpha_text(estimator: RegularisedLeastSquares) -> str:
     if np.ndim(estimator.alpha) == 0 and not isinstance(estimator.alpha, str):
         return f"{text}, as given"
     return f"{text}, the best of {estimator.path_['alpha'].size} by {criterion_name(estimator)}"
+
+
+def _time_text(stages: dict[str, float]) -> str:
+    """All seconds, and those of each stage that took one per cent of them."""
+    total = sum(stages.values())
+    parts = [f"{name} {spent:.2g} s" for name, spent in stages.items() if spent >= 0.01 * total]
+    return f"{total:.2g} s: {', '.join(parts)}"
 
 
 def _errors(estimator: RegularisedLeastSquares) -> dict[str, str]:
@@ -135,5 +140,8 @@ def _leave_one_out(estimator: RegularisedLeastSquares, y: Array) -> dict[str, st
 def _numbers(values: float | Array) -> str:
     """Three digits each; of many only the first ones."""
     several = np.atleast_1d(values)
-    text = ", ".join(f"{value:.3g}" for value in several[:_MOST_NUMBERS])
+    text = ", ".join(
+        f"{value:,.0f}" if 1e3 <= value < 1e6 else f"{value:.3g}"
+        for value in several[:_MOST_NUMBERS]
+    )
     return text if several.size <= _MOST_NUMBERS else f"{text}, … ({several.size} in all)"

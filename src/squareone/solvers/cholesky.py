@@ -20,6 +20,10 @@ from .spectral import not_semidefinite
 from .symmetric import SymmetricSystem
 
 
+# A bound on the relative error below which nobody asks for the condition number itself.
+_NO_DOUBT = {np.dtype(np.float64): 1e-8, np.dtype(np.float32): 1e-3}
+
+
 class CholeskyFactor(Factor):
     """M + λI = LLᵀ; r/λ = (M + λI)⁻¹ỹ and (1 − h)/λ = column sums of squares of L⁻¹.
 
@@ -147,10 +151,13 @@ class CholeskyFactor(Factor):
         return self.system.expansion(A)
 
     def error_estimate(self, alpha: float) -> float:
+        eps = float(np.finfo(self.targets.dtype).eps)
+        shift = alpha / self.system.unit
+        norm = self.system.norm + self.system.tau + shift
+        if shift > 0 and eps * norm / shift <= _NO_DOUBT[self.targets.dtype]:
+            return eps * norm / shift  # a bound, and small enough: an estimate would cost more
         self.factor(alpha)
         if self._condition is None:
-            rcond = reciprocal_condition(
-                self.system.matrix, self.system.norm + self.system.tau + alpha / self.system.unit
-            )
+            rcond = reciprocal_condition(self.system.matrix, norm)
             self._condition = 1.0 / rcond if rcond > 0 else np.inf
-        return float(np.finfo(self.targets.dtype).eps) * self._condition
+        return eps * self._condition

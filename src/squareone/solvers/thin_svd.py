@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import Array, qr_by_blocks, rotate_rows, svd
+from ..arrays import Array, BlockedQR, svd
 from .factor import BasisFactor
 from .features import CentredRows
 from .folds import errors_of_square_basis, errors_of_thin_basis
@@ -14,8 +14,8 @@ class SvdFactor(BasisFactor):
     """X̃ = USVᵀ; r = (ỹ − UUᵀỹ) + U λ/(S² + λ) Uᵀỹ, 1 − h = (1 − ΣU²) + U²·λ/(S² + λ).
 
     The condition of the features enters once, not squared as in a Gram matrix: right down to
-    λ = 1e-12 on a Hilbert design. With an intercept the column βu joins the features, β above
-    their norm: u becomes the first singular vector whatever the rank, and is set aside.
+    λ = 1e-12 on a Hilbert design. With an intercept u is the first column of what is factored,
+    so that every other basis vector is orthogonal to it whatever the rank.
 
     **Cost**: about 6n·d·min(n, d) flops and 2nd numbers once; nd(t + 1) multiplications per λ.
     """
@@ -25,52 +25,47 @@ class SvdFactor(BasisFactor):
         self.weighting = rows.weighting
         self.targets, self.means = self.weighting.targets(Y)
         n, d = rows.shape
-        self._augmented = self.weighting.direction is not None
-        k = d + self._augmented
-        self.wide = n <= k
+        self._lead = int(self.weighting.direction is not None)
+        self.wide = n <= d + self._lead
         if self.wide:
-            U, s, V = self._decompose_wide(n, k)
+            self._decompose_wide(n, d)
         else:
-            U, s, V = self._decompose_tall(n, k)
-            self.base_complements = 1.0 - np.einsum("ij,ij->i", U, U)
-        first = int(self._augmented)
-        self.vectors, self.singular, self.axes = U[:, first:], s[first:], V[:d, first:]
-        self._all_vectors = U
+            self._decompose_tall(n, d)
         self.squares = np.square(self.singular)
         self.projections = self.vectors.T @ self.targets
         if not self.wide:
             self.base_residuals = self.targets - self.vectors @ self.projections
         self.largest = float(np.max(self.squares, initial=0.0)) * rows.unit**2
 
-    def _beta(self) -> float:
-        """Twice a bound on the norm of X̃, whose entries are at most about two."""
-        n, d = self.rows.shape
-        total = 0.0
-        for block in self.rows.row_blocks():
-            tile = self.rows[block]
-            total += float(np.einsum("ij,ij->", tile, tile))
-        return 2.0 * float(np.sqrt(total)) or 1.0
+    def _decompose_tall(self, n: int, d: int) -> None:
+        """QR of (u, X̃) by row blocks, then the SVD of the small triangle that belongs to X̃."""
+        lead, k = self._lead, d + self._lead
+        u = self.weighting.direction
 
-    def _decompose_tall(self, n: int, k: int) -> tuple[Array, Array, Array]:
-        """U (n, k), s (k,), V (k, k) from QR by row blocks and the SVD of R."""
-        beta = self._beta() if self._augmented else 0.0
-        Q, R = qr_by_blocks(lambda rows: self._block(rows, beta), n, k, self.targets.dtype)
-        U, s, Vt = svd(R)
-        return rotate_rows(Q, U), s, Vt.T
+        def block(rows: slice) -> Array:
+            return self.rows[rows] if u is None else np.column_stack([u[rows], self.rows[rows]])
 
-    def _block(self, rows: slice, beta: float) -> Array:
-        block = self.rows[rows]
-        if self.weighting.direction is None:
-            return block
-        return np.column_stack([block, self.weighting.direction[rows] * block.dtype.type(beta)])
+        qr = BlockedQR(block, n, k, self.targets.dtype)
+        turn = np.eye(k, dtype=self.targets.dtype)
+        turn[lead:, lead:], self.singular, Vt = svd(qr.R[lead:, lead:].copy())
+        self._all_vectors = qr.rotated(turn)
+        self.vectors, self.axes = self._all_vectors[:, lead:], Vt.T
+        self.base_complements = 1.0 - np.einsum("ij,ij->i", self._all_vectors, self._all_vectors)
 
-    def _decompose_wide(self, n: int, k: int) -> tuple[Array, Array, Array]:
-        """U (n, n), s (n,), V (k, n): the same for the transposed features."""
-        beta = self._beta() if self._augmented else 0.0
-        transposed = self._block(slice(0, n), beta).T
-        Q, R = qr_by_blocks(lambda rows: transposed[rows], k, n, self.targets.dtype)
-        V, s, Ut = svd(R)
-        return Ut.T, s, rotate_rows(Q, V)
+    def _decompose_wide(self, n: int, d: int) -> None:
+        """QR of X̃ᵀ by blocks of features, after u is reflected away."""
+        u = self.weighting.direction
+        reduced = self.rows[slice(0, n)]
+        if u is not None:
+            reduced = _reflect(u, reduced)[1:]  # (n − 1, d): the first row was uᵀX̃ = 0
+        if reduced.shape[0] <= d:
+            qr = BlockedQR(lambda columns: reduced.T[columns], d, reduced.shape[0], reduced.dtype)
+            V, self.singular, Ut = svd(qr.R)
+            self.axes, U = qr.rotated(V), Ut.T
+        else:
+            U, self.singular, Vt = svd(reduced)
+            self.axes = Vt.T
+        self.vectors = U if u is None else _reflect(u, np.vstack([np.zeros_like(U[:1]), U]))
 
     def _scaled(self, alphas: Array) -> Array:
         return (alphas / self.rows.unit / self.rows.unit).astype(self.squares.dtype)
@@ -94,7 +89,7 @@ class SvdFactor(BasisFactor):
             self.filters(alphas),
             np.sqrt(self.squares[:, None] / (self.squares[:, None] + self._scaled(alphas))),
         )
-        if self._augmented:  # u: fitted in full, no penalty
+        if self._lead:  # u: fitted in full, no penalty
             ones = np.ones((1, alphas.size), penalty.dtype)
             penalty, scale = np.vstack([0 * ones, penalty]), np.vstack([ones, scale])
         kept = np.delete(self._all_vectors, removed, axis=0)
@@ -114,3 +109,11 @@ class SvdFactor(BasisFactor):
         largest = float(np.sqrt(self.squares[0] + scaled))
         eps = float(np.finfo(self.squares.dtype).eps)
         return eps * largest / smallest if smallest > 0 else np.inf
+
+
+def _reflect(u: Array, A: Array) -> Array:
+    """HA with the reflection H that exchanges −u and the first axis; ``A`` (n, k) is overwritten."""
+    v = u.copy()
+    v[0] += 1.0  # u is positive: no cancellation
+    A -= np.outer(v, (v @ A) / v[0])  # |v|² = 2 v₀
+    return A

@@ -1,0 +1,115 @@
+"""Fitted or not: nothing in between, nothing left over from an earlier fit."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.exceptions import NotFittedError
+from tests.estimators.data import X, frame, refused, two, y
+
+from squareone import RLSClassifier, RLSRegressor
+
+TASKS = [
+    pytest.param(RLSRegressor(), y, id="regressor"),
+    pytest.param(RLSClassifier(), two, id="classifier"),
+]
+ASKED_AFTER_A_FIT = ["path_", "best_score_", "loo_predictions_", "effective_dof_"]
+
+
+@pytest.mark.parametrize(("model", "target"), TASKS)
+def test_an_estimator_that_was_not_fitted_says_so(model, target):
+    with refused(NotFittedError, "not fitted yet", "Call 'fit'"):
+        type(model)().predict(X)
+    for name in ASKED_AFTER_A_FIT:
+        with refused(NotFittedError, "not fitted yet"):
+            getattr(type(model)(), name)
+
+
+INTERRUPTED = [
+    "squareone.estimators.validation.check_scale",
+    "squareone.estimators.base.make_plan",
+    "squareone.estimators.walk._system",
+    "squareone.estimators.walk._choose",
+    "squareone.estimators.walk._model",
+    "squareone.estimators.base.Record",
+    "scipy.linalg.eigh",
+]
+
+
+@pytest.mark.parametrize("where", INTERRUPTED)
+@pytest.mark.parametrize("failure", [KeyboardInterrupt, MemoryError])
+@pytest.mark.parametrize(("model", "target"), TASKS)
+def test_an_interrupted_fit_leaves_nothing_fitted(monkeypatch, model, target, failure, where):
+    model.fit(frame, target)
+
+    def interrupt(*args, **kwargs):
+        raise failure
+
+    with monkeypatch.context() as patch:
+        patch.setattr(where, interrupt)
+        with pytest.raises(failure):
+            model.fit(frame, target)
+    with pytest.raises(NotFittedError):
+        model.predict(frame)
+    assert not [name for name in vars(model) if name.endswith("_")]
+    model.fit(frame, target).predict(frame)
+
+
+@pytest.mark.parametrize(("model", "target"), TASKS)
+@pytest.mark.parametrize("bad", [{"alpha": [-1.0, 1.0]}, {"solver": "svd"}, {"alpha": -1.0}])
+def test_a_refused_fit_leaves_nothing_fitted(model, target, bad):
+    model = type(model)().fit(X, target).set_params(**bad)
+    with pytest.raises(ValueError, match=next(iter(bad))):
+        model.fit(X, target)
+    with pytest.raises(NotFittedError):
+        model.predict(X)
+
+
+def test_a_fit_without_names_forgets_the_old_ones():
+    model = RLSRegressor().fit(frame, y)
+    assert list(model.feature_names_in_) == list(frame)
+    model.fit(X[:, :2], y)
+    assert not hasattr(model, "feature_names_in_")
+    assert model.n_features_in_ == 2
+    model.predict(X[:, :2])
+
+
+def test_a_fit_with_another_kernel_forgets_the_old_coefficients():
+    model = RLSRegressor("linear").fit(X, y)
+    assert hasattr(model, "coef_")
+    model.set_params(kernel="gaussian").fit(X, y)
+    assert not hasattr(model, "coef_")
+    assert hasattr(model, "dual_coef_")
+
+
+WITHOUT_FACTOR = {
+    "pickled": lambda: pickle.loads(pickle.dumps(RLSRegressor(alpha=1.0).fit(X, y))),
+    "copied": lambda: copy.deepcopy(RLSRegressor(alpha=1.0).fit(X, y)),
+    "not kept": lambda: RLSRegressor(alpha=1.0, keep_factor=False).fit(X, y),
+}
+
+
+@pytest.mark.parametrize("made", WITHOUT_FACTOR)
+@pytest.mark.parametrize("name", ASKED_AFTER_A_FIT)
+def test_what_the_factorisation_was_needed_for_is_explained(made, name):
+    model = WITHOUT_FACTOR[made]()
+    with refused(AttributeError, name, "keep_factor=True"):
+        getattr(model, name)
+    assert not hasattr(model, name)
+    np.testing.assert_array_equal(model.predict(X), RLSRegressor(alpha=1.0).fit(X, y).predict(X))
+
+
+@pytest.mark.parametrize("parameters", [{}, {"alpha": [0.1, 1.0]}, {"keep_factor": False}])
+def test_what_was_computed_while_choosing_alpha_survives(parameters):
+    model = RLSRegressor(**parameters).fit(X, y)
+    loaded = pickle.loads(pickle.dumps(model))
+    for name in ASKED_AFTER_A_FIT[1:]:
+        np.testing.assert_array_equal(getattr(loaded, name), getattr(model, name))
+
+
+def test_what_was_asked_before_pickling_survives():
+    model = RLSRegressor(alpha=1.0).fit(X, y)
+    expected = model.loo_predictions_
+    loaded = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(loaded.loo_predictions_, expected)
