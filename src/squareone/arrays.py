@@ -130,7 +130,7 @@ def for_each(function: Callable[[Item], None], items: Iterable[Item]) -> None:
                 if item is None:
                     return
                 function(item)
-        except BaseException as failure:  # noqa: BLE001 - handed to the caller below
+        except BaseException as failure:  # noqa: BLE001 (raised below, in the caller's thread)
             failures.append(failure)
         finally:
             _inside.worker = False
@@ -143,7 +143,7 @@ def for_each(function: Callable[[Item], None], items: Iterable[Item]) -> None:
             serve()
             for helper in helpers:
                 helper.join()
-        except BaseException as failure:  # an interrupt between items: stop the helpers too
+        except BaseException as failure:  # noqa: BLE001 (an interrupt between items; raised below)
             failures.append(failure)
             for helper in helpers:
                 helper.join()

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from sklearn.metrics import make_scorer, max_error
 from sklearn.model_selection import GridSearchCV, GroupKFold
-from tests.estimators.data import X, n, refused, table, three, two, y
 
 from squareone import RLSClassifier, RLSRegressor
 from squareone.errors import MemoryLimitError
 from squareone.kernels import Constant, Gaussian, Laplacian, Matern, Polynomial, Sum
+from tests.estimators.data import X, n, refused, table, three, two, y
 
 SEQUENCE = 'a 1-D sequence of such numbers, or "auto"'
 PARAMETERS = {
@@ -127,17 +127,17 @@ def test_terms_of_a_kernel_are_kernels():
         Gaussian() + "linear"
 
 
-WHERE_A_NAME_HAS_NO_PARAMETERS = {
+NAMED = {
     "set_params": lambda: RLSRegressor().set_params(kernel__sigma=2.0),
     "with a name": lambda: RLSRegressor().set_params(kernel="gaussian", kernel__sigma=2.0),
     "search": lambda: GridSearchCV(RLSRegressor(), {"kernel__sigma": [1.0, 2.0]}).fit(X, y),
 }
 
 
-@pytest.mark.parametrize(("call",), table({k: (v,) for k, v in WHERE_A_NAME_HAS_NO_PARAMETERS.items()}))
-def test_the_kernel_of_a_name_has_no_parameters(call):
+@pytest.mark.parametrize("where", NAMED)
+def test_the_kernel_of_a_name_has_no_parameters(where):
     with refused(ValueError, "kernel__sigma", "is a name", "kernel=Gaussian(sigma=...)"):
-        call()
+        NAMED[where]()
 
 
 def test_an_unknown_name_is_not_advised_as_a_class():

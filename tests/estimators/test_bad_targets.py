@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse
-from tests.estimators.data import X, indicators, n, refused, table, three, two, with_value, y
 
 from squareone import RLSClassifier, RLSRegressor
 from squareone.errors import ScaleError
+from tests.estimators.data import X, indicators, n, refused, table, three, two, with_value, y
 
 MISSING = "Input y contains NaN"
 RESPONSES = {

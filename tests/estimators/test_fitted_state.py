@@ -6,9 +6,9 @@ import pickle
 import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
-from tests.estimators.data import X, frame, refused, two, y
 
 from squareone import RLSClassifier, RLSRegressor
+from tests.estimators.data import X, frame, refused, two, y
 
 TASKS = [
     pytest.param(RLSRegressor(), y, id="regressor"),

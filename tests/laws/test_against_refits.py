@@ -1,4 +1,4 @@
-"""Every solver agrees with brute force: predictions, leave-one-out, folds, GCV, degrees of freedom."""
+"""Every solver agrees with brute force: predictions, leave-one-out, folds, GCV, traces."""
 
 import numpy as np
 import pytest
@@ -36,9 +36,9 @@ def test_one_alpha(solver, kernel, weighted, intercept, shape, targets):
     data = make_data(*shape, targets=targets, weighted=weighted)
     K = reference_kernel(kernel, data.X, data.X)
     for alpha in ALPHAS:
-        model = RLSRegressor(
-            KERNELS[kernel][0], alpha, solver=solver, fit_intercept=intercept
-        ).fit(data.X, data.y, data.weights)
+        model = RLSRegressor(KERNELS[kernel][0], alpha, solver=solver, fit_intercept=intercept).fit(
+            data.X, data.y, data.weights
+        )
         C, b = brute_force.fit(K, data.Y, alpha, data.weights, intercept)
         K_new = reference_kernel(kernel, data.X_new, data.X)
         scale = np.abs(data.Y).max()
@@ -78,7 +78,9 @@ def test_folds_are_refits(solver, kernel, weighted, intercept, shape):
 
 @pytest.mark.parametrize(("solver", "kernel"), solver_kernel_pairs())
 @pytest.mark.parametrize(
-    "cv", [TimeSeriesSplit(3), ShuffleSplit(4, test_size=0.3, random_state=0)], ids=["time", "shuffle"]
+    "cv",
+    [TimeSeriesSplit(3), ShuffleSplit(4, test_size=0.3, random_state=0)],
+    ids=["time", "shuffle"],
 )
 def test_splits_that_do_not_partition(solver, kernel, cv):
     """Training rows may leave out more than the test rows, and test rows may come twice."""

@@ -62,7 +62,11 @@ def test_right_where_a_subtraction_is_not():
     X, y = hilbert()
     exact = np.mean(fifty_digits.ridge_leave_one_out(X, y, 1e-12) ** 2)
     ours = -RLSRegressor("linear", 1e-12, fit_intercept=False).fit(X, y).best_score_
-    peer = -RidgeCV([1e-12], fit_intercept=False, scoring="neg_mean_squared_error").fit(X, y).best_score_
+    peer = (
+        -RidgeCV([1e-12], fit_intercept=False, scoring="neg_mean_squared_error")
+        .fit(X, y)
+        .best_score_
+    )
     assert abs(ours / exact - 1) < 1e-7 < 1e-2 < abs(peer / exact - 1)
 
 
@@ -79,7 +83,10 @@ def test_large_gram_is_taken_only_where_it_is_accurate(intercept, monkeypatch):
     assert ill.plan_.solver == "svd"
     assert "condition" in ill.plan_.reason
     # large alphas make the same features harmless
-    assert RLSRegressor("linear", [1.0, 10.0]).fit(X * np.geomspace(1, 1e-7, 5), y).plan_.solver == "gram"
+    assert (
+        RLSRegressor("linear", [1.0, 10.0]).fit(X * np.geomspace(1, 1e-7, 5), y).plan_.solver
+        == "gram"
+    )
 
 
 def test_a_row_of_leverage_one_sends_gram_to_svd(monkeypatch):
@@ -115,7 +122,9 @@ def test_large_alpha_is_the_mean_and_small_alpha_interpolates():
     data = make_data(20, 3, weighted=True)
     w = data.weights
     mean = np.average(data.y, weights=w)
-    assert_allclose(RLSRegressor(alpha=1e14).fit(data.X, data.y, w).predict(data.X_new), mean, rtol=1e-9)
+    assert_allclose(
+        RLSRegressor(alpha=1e14).fit(data.X, data.y, w).predict(data.X_new), mean, rtol=1e-9
+    )
     exact = RLSRegressor(Gaussian(0.3), 1e-13).fit(data.X, data.y, w)
     assert_allclose(exact.predict(data.X)[w > 0], data.y[w > 0], rtol=1e-8)
 

@@ -1,4 +1,4 @@
-"""Identities between fits: path and single fits, primal and dual, order, scale, repetition, blocks."""
+"""Identities between fits: path and single fits, primal and dual, order, scale, blocks."""
 
 import numpy as np
 import pytest

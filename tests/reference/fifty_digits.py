@@ -45,7 +45,7 @@ def _solve_primal(
     intercept: bool,
 ) -> tuple[list[Multiprecision], Multiprecision]:
     """Solve (Z'WZ + lam J) (a, b) = Z'Wy, with Z = [X, 1] and J = diag(1, ..., 1, 0)."""
-    extended = [row + [mp.mpf(1)] if intercept else row for row in rows]
+    extended = [[*row, mp.mpf(1)] if intercept else row for row in rows]
     size = n_features + 1 if intercept else n_features
     weighted_columns = [
         [w_i * z[j] for w_i, z in zip(w, extended, strict=True)] for j in range(size)

@@ -27,8 +27,8 @@ from ..solvers import Plan, Task, make_plan
 from ..solvers.memory import memory_limit as bytes_allowed
 from ..targets import Labels, Responses
 from . import validation
-from .scoring import held_out_scorer
 from .record import Record
+from .scoring import held_out_scorer
 from .walk import Problem, solve
 
 SOLVERS = ("auto", "cholesky", "gram", "spectral", "svd")
@@ -114,7 +114,7 @@ class RegularisedLeastSquares(BaseEstimator):
         user_weights = validation.check_weights(sample_weight, n, X.dtype)
         weights = self._row_weights(y, user_weights)
         kept = np.arange(n) if weights is None else np.flatnonzero(weights > 0)
-        rng = check_random_state(self.random_state)
+        rng = check_random_state(0 if self.random_state is None else self.random_state)
         criterion = self._criterion(X, y, targets, kept, groups, rng, alpha)
         dropped = X[:0]
         if weights is not None and kept.size < n:
@@ -175,7 +175,7 @@ class RegularisedLeastSquares(BaseEstimator):
             )
             raise ValueError(msg)
         if groups is not None and self.cv is None:
-            msg = "groups were given, but cv is None: pass a splitter that uses them, such as GroupKFold()"
+            msg = "groups were given, but cv is None: pass a splitter such as GroupKFold() as cv"
             raise ValueError(msg)
 
     def _criterion(
@@ -283,12 +283,12 @@ class RegularisedLeastSquares(BaseEstimator):
 
     @property
     def path_(self) -> dict[str, Array]:
-        """Every λ looked at: a dict of 1-D arrays, ``alpha`` ascending, ``score``, ``effective_dof``, ``bits``."""
+        """Every λ looked at: ``alpha`` ascending, ``score``, ``effective_dof`` and ``bits``."""
         return self._recorded().path
 
     @property
     def best_score_(self) -> float | Array:
-        """Score of the chosen λ on held-out rows; greater is better. One per target if λ is."""
+        """Score of the chosen λ by the criterion; greater is better. One per target if λ is."""
         return self._recorded().best_score
 
     @property
@@ -326,8 +326,8 @@ class RegularisedLeastSquares(BaseEstimator):
             inner = nested[0].removeprefix("kernel__")
             known = BY_NAME.get(kernel, Kernel).__name__
             msg = (
-                f"cannot set {nested[0]}: kernel={kernel!r} is a name and has no parameters of its own. "
-                f"Pass a kernel object, kernel={known}({inner}=...), from squareone.kernels"
+                f"cannot set {nested[0]}: kernel={kernel!r} is a name and has no parameters of its "
+                f"own. Pass a kernel object, kernel={known}({inner}=...), from squareone.kernels"
             )
             raise ValueError(msg)
         return super().set_params(**params)
@@ -339,6 +339,6 @@ class RegularisedLeastSquares(BaseEstimator):
 
 
 def _power_of_two(columns: Array) -> float:
-    """A unit for the targets in which squares neither overflow nor vanish, and nothing is rounded."""
+    """A unit for the targets in which squares neither overflow nor vanish, free of rounding."""
     peak = float(np.max(np.abs(columns), initial=0.0))
     return 2.0 ** float(np.round(np.log2(peak))) if peak > 0 else 1.0

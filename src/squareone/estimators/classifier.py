@@ -18,7 +18,7 @@ from .base import RegularisedLeastSquares
 
 
 class RLSClassifier(ClassifierMixin, RegularisedLeastSquares):
-    """Regularised least-squares classification (RLSC): one factorisation for all classes and every λ.
+    """Regularised least-squares classification (RLSC): all classes and every λ at once.
 
     Classes become columns of ±1 (one column for two classes, one against all for more, one per
     label for an indicator matrix), which are fitted together as in :class:`RLSRegressor`; the
@@ -50,7 +50,8 @@ class RLSClassifier(ClassifierMixin, RegularisedLeastSquares):
     keep_factor : bool, default=True
         Keep the factorisation for what is asked later.
     random_state : int, RandomState instance or None, default=None
-        For the rows behind the median distance, the start of a bracketed search and the held-out part.
+        For the rows behind the median distance, the start of a bracketed search and the held-out
+        part. None means 0: the same fit every time.
     class_weight : dict, "balanced" or None, default=None
         Weights of classes, multiplied into ``sample_weight``; not for an indicator matrix, where
         each label would need weights, and a factorisation, of its own.
@@ -63,7 +64,9 @@ class RLSClassifier(ClassifierMixin, RegularisedLeastSquares):
 coef_, intercept_, plan_, n_features_in_, feature_names_in_
         As in :class:`RLSRegressor`.
     loo_predictions_ : array of shape (n,), (n, k) or (n, labels)
-        The decision values at each row of the fit without that row.
+        The decision values at each row of the fit without that row:
+        ``classes_[loo_predictions_.argmax(axis=1)]`` are its leave-one-out labels (for two classes
+        ``classes_[(loo_predictions_ > 0).astype(int)]``).
 
     See Also
     --------
@@ -181,8 +184,9 @@ coef_, intercept_, plan_, n_features_in_, feature_names_in_
             return weights
         if y.ndim == 2:
             msg = (
-                "class_weight is not defined for an indicator matrix: each label would need weights, "
-                "and a factorisation, of its own. Fit the labels one by one, or use sample_weight"
+                "class_weight is not defined for an indicator matrix: each label would need "
+                "weights and a factorisation of its own. Fit the labels one by one, or use "
+                "sample_weight"
             )
             raise ValueError(msg)
         counted = y if weights is None else y[weights > 0]

@@ -45,8 +45,9 @@ class Record:
     def _kept_factor(self, name: str) -> Factor:
         if self._factor is None:
             msg = (
-                f"{name} was not computed while the factorisation was there (keep_factor=False, or the "
-                "estimator was copied or pickled): fit again with keep_factor=True and read it then"
+                f"{name} was not computed while the factorisation was there (keep_factor=False, or "
+                "the estimator was copied or pickled): fit again with keep_factor=True and read "
+                "it then"
             )
             raise AttributeError(msg)
         return self._factor
@@ -60,6 +61,7 @@ class Record:
 
     @property
     def path(self) -> dict[str, Array]:
+        """One array per column, ``alpha`` ascending."""
         path = self._path
         columns = {"alpha": path.alphas, "score": path.scores.mean(axis=0)}
         if self._objective.per_target:
@@ -74,10 +76,12 @@ class Record:
 
     @property
     def best_score(self) -> float | Array:
+        """Score of the chosen λ; one per target if λ is."""
         return self._at_best(self._path.scores)
 
     @property
     def degrees_of_freedom(self) -> float | Array:
+        """Trace of the hat matrix at the chosen λ; one per target if λ is."""
         return self._at_best(self._path.dof[None, :])
 
     @cached_property

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-import numpy as np
 from sklearn.base import RegressorMixin, _fit_context
 
 from ..arrays import Array
@@ -15,7 +14,7 @@ from .base import RegularisedLeastSquares
 
 
 class RLSRegressor(RegressorMixin, RegularisedLeastSquares):
-    r"""Regularised least squares (kernel ridge) regression that chooses λ by its own leave-one-out error.
+    r"""Regularised least squares (kernel ridge) regression that chooses λ by leave-one-out.
 
     Minimises :math:`\sum_i w_i (y_i - f(x_i) - b)^2 + \lambda \|f\|^2` over functions f of the
     kernel's space and an unpenalised intercept b. λ is the *total-loss* λ, scikit-learn's
@@ -28,15 +27,16 @@ class RLSRegressor(RegressorMixin, RegularisedLeastSquares):
         ``"gaussian"`` (or ``"rbf"``), ``"linear"``, ``"polynomial"``, ``"laplacian"``,
         ``"matern"``, ``"precomputed"``, or an object of :mod:`squareone.kernels` such as
         ``Gaussian(sigma=2.0)``, a sum or a product. By name, the width is the median distance
-        between training rows.
+        between training rows. Features of different units should be scaled first.
     alpha : float, sequence of float or "auto", default="auto"
-        λ. A sequence is a grid to choose from, *not* one penalty per target. ``"auto"`` takes a grid
-        from the spectrum, widened while the best value sits at its edge and refined around it, or
-        a bracketed search where that is cheaper.
+        λ. A sequence is a grid to choose from, *not* one penalty per target. ``"auto"`` takes a
+        grid from the spectrum, widened while the best value sits at its edge and refined around
+        it, or, for more rows, a bracketed search that looks at a handful of values.
     solver : {"auto", "cholesky", "spectral", "svd", "gram"}, default="auto"
         ``"cholesky"``: one factorisation per λ, the least memory. ``"spectral"``: an
         eigendecomposition, every λ. ``"svd"`` and ``"gram"``: for the linear kernel, accurate and
-        fast respectively. ``"auto"`` decides by cost, memory and conditioning; :meth:`plan` shows why.
+        fast respectively. ``"auto"`` decides by cost, memory and conditioning; :meth:`plan` shows
+        why.
     criterion : {"loo", "gcv", "holdout"}, default="loo"
         How λ is chosen: exact leave-one-out, generalised cross-validation, or one held-out part
         (``validation_fraction``), the last in closed form too: all rows stay in the final fit.
@@ -58,7 +58,8 @@ class RLSRegressor(RegressorMixin, RegularisedLeastSquares):
         Keep the factorisation (n² numbers with a kernel), so that what was not needed by the fit
         can be computed later. It is never pickled.
     random_state : int, RandomState instance or None, default=None
-        For the rows behind the median distance, the start of a bracketed search and the held-out part.
+        For the rows behind the median distance, the start of a bracketed search and the held-out
+        part. None means 0: the same fit every time.
 
     Attributes
     ----------
@@ -68,9 +69,10 @@ class RLSRegressor(RegressorMixin, RegularisedLeastSquares):
         The kernel, with every parameter a number.
     path_ : dict of 1-D arrays
         ``alpha``, ``score``, ``effective_dof`` and ``bits`` (precision of that step) of every λ
-        looked at; ``pandas.DataFrame(path_)`` works.
+        looked at; ``pandas.DataFrame(path_)`` works. With ``alpha_per_target`` also ``score_0``
+        and so on; ``score`` is then their mean.
     best_score_ : float or array of shape (t,)
-        Score of the chosen λ on held-out rows; greater is better.
+        Score of the chosen λ by the criterion; greater is better.
     loo_predictions_ : array of shape (n,) or (n, t)
         The prediction at each row of the fit without that row.
     effective_dof_ : float or array of shape (t,)
@@ -112,7 +114,7 @@ class RLSRegressor(RegressorMixin, RegularisedLeastSquares):
     >>> X, y = load_diabetes(return_X_y=True)
     >>> model = RLSRegressor().fit(X, y)
     >>> round(float(-model.best_score_) ** 0.5, 1)  # leave-one-out root mean square error
-    54.4
+    54.2
     """
 
     def __init__(

@@ -56,7 +56,7 @@ def held_out_scorer(
     *,
     per_target: bool,
 ) -> HeldOutScorer | None:
-    """A function of held-out values from ``scoring``; refused here if they cannot give what it needs.
+    """A function of held-out values from ``scoring``, refused if they cannot give what it needs.
 
     Parameters
     ----------
@@ -95,7 +95,10 @@ def held_out_scorer(
         except AttributeError as error:
             raise ValueError(_refusal(scoring, str(error))) from error
         if not np.isscalar(result) or not np.isfinite(result):
-            msg = f"scoring={scoring!r} returned {result!r} on the held-out values: a finite number is expected"
+            msg = (
+                f"scoring={scoring!r} returned {result!r} on the held-out values: a finite number "
+                "is expected"
+            )
             raise ValueError(msg)
         return float(result)  # type: ignore[arg-type]
 
@@ -132,8 +135,8 @@ def _check_response(scorer: Any, scoring: Any) -> None:
 
 def _refusal(scoring: Any, why: str) -> str:
     return (
-        f"scoring={scoring!r} cannot be computed on held-out values: {why}. They offer predict and, "
-        "for classifiers, decision_function"
+        f"scoring={scoring!r} cannot be computed on held-out values: {why}. They offer predict "
+        "and, for classifiers, decision_function"
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from numbers import Real
 from typing import Any
 
@@ -53,12 +54,7 @@ def _check_names(X: Any) -> None:
     names = getattr(X, "columns", None)
     if names is None or not hasattr(X, "shape"):
         return
-    names = list(names)
-    repeated = (
-        sorted({str(name) for name in names if names.count(name) > 1})
-        if len(set(names)) < len(names)
-        else []
-    )
+    repeated = sorted(str(name) for name, count in Counter(names).items() if count > 1)
     if repeated:
         msg = f"X has several columns named {', '.join(repeated)}: column names must be unique"
         raise ValueError(msg)
@@ -70,7 +66,7 @@ def _non_numeric_column(X: Any) -> Any:
     if columns is not None and hasattr(X, "__getitem__"):
         candidates = [(name, X[name]) for name in columns]
     else:
-        array = np.asarray(X) if not hasattr(X, "tocsr") else np.empty(0)
+        array: Array = np.empty(0) if hasattr(X, "tocsr") else np.asarray(X)
         if array.ndim != 2 or array.dtype.kind not in "OUS":
             return None
         candidates = [(position, array[:, position]) for position in range(array.shape[1])]
@@ -267,7 +263,8 @@ def _check_label_types(y: Array) -> None:
     kinds = {type(label).__name__ for label in y.ravel()}
     missing = [i for i, label in enumerate(y.ravel()) if label is None or label != label]
     if missing:
-        msg = f"y contains a missing label ({y.ravel()[missing[0]]!r}, row {missing[0]}): drop or fill such rows"
+        label, row = y.ravel()[missing[0]], missing[0]
+        msg = f"y contains a missing label ({label!r}, row {row}): drop or fill such rows"
         raise ValueError(msg)
     if len(kinds) > 1 and "str" in kinds:
         msg = (

@@ -1,4 +1,4 @@
-"""The walk from rows to a chosen model: kernel matrix or features, factorisation, λ, coefficients."""
+"""The walk from rows to a chosen model: kernel or features, factorisation, λ, coefficients."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ class Problem:
 
 @dataclass
 class Outcome:
-    """What a fit found: λ per target (t,), the model, the factorisation, and the path if one was walked."""
+    """What a fit found: λ per target (t,), the model, the factorisation, and the path if any."""
 
     alphas: Array
     model: KernelExpansion | Hyperplane
@@ -121,13 +121,11 @@ class Outcome:
 
 def solve(problem: Problem) -> Outcome:
     """Factor, choose λ, and build the model."""
-    if problem.plan.solver == "cholesky" and isinstance(problem.alpha, str):
-        factor, path = _search(problem)
-    else:
-        factor, path = _factor_and_choose(problem)
+    searched = problem.plan.solver == "cholesky" and isinstance(problem.alpha, str)
+    factor, path = _search(problem) if searched else _factor_and_choose(problem)
     t = problem.Y.shape[1]
     if path is None:
-        alphas = np.full(t, float(problem.alpha))  # type: ignore[arg-type]
+        alphas = np.full(t, float(problem.alpha))
     else:
         alphas = np.broadcast_to(path.alphas[path.best()], (t,)).copy()
     with problem.stage("coefficients"):
@@ -160,7 +158,7 @@ def _choose(problem: Problem, factor: Factor) -> Path | None:
 
 
 def _build(problem: Problem) -> Factor:
-    """The factorisation the plan names, or a better conditioned one if the plan was free to choose."""
+    """The factorisation the plan names, or a better conditioned one if it was free to choose."""
     solver = problem.plan.solver
     if problem.linear and (solver == "svd" or (solver == "gram" and _tall(problem))):
         with problem.stage("factorisation"):
@@ -271,8 +269,8 @@ def _report_conditioning(factor: Factor, alphas: Array) -> None:
     if estimate > _WORTH_A_WARNING:
         warnings.warn(
             f"the system at alpha = {alphas.min():.3g} is ill-conditioned: rounding in "
-            f"{factor.targets.dtype.name} may change the result by a relative {min(estimate, 1.0):.1g}. "
-            "Use a larger alpha"
+            f"{factor.targets.dtype.name} may change the result by a relative "
+            f"{min(estimate, 1.0):.1g}. Use a larger alpha"
             + (", or float64 rows" if factor.targets.dtype == np.float32 else ""),
             IllConditionedWarning,
             stacklevel=2,
@@ -299,7 +297,7 @@ def _model(problem: Problem, factor: Factor, alphas: Array) -> KernelExpansion |
 # --- the bracketed search -----------------------------------------------------------------------
 
 
-def _search(problem: Problem) -> tuple[Factor, Path]:
+def _search(problem: Problem) -> tuple[Factor, Path | None]:
     """The best λ by a handful of Cholesky factorisations, most of them in float32.
 
     It starts where an eigendecomposition of a few random rows has its best λ: with the total-loss
@@ -362,7 +360,7 @@ def _search_in_single(problem: Problem, start: float, parts: list[Path]) -> tupl
 
 
 def _confirm(error: Callable[[float], float], start: float, parts: list[Path]) -> None:
-    """Score the λ that float32 found in full precision; if that disappoints, the best one seen too."""
+    """Score the λ that float32 found in float64; if that disappoints, the best one seen too."""
     single = Path.merge(parts) if parts else None
     found = error(start)
     if single is None:

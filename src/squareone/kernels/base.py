@@ -1,4 +1,4 @@
-"""What every kernel can do: be resolved for given rows, be evaluated by tiles, be added and multiplied."""
+"""What every kernel can do: be evaluated by tiles, be added and multiplied, be a parameter."""
 
 from __future__ import annotations
 
@@ -29,9 +29,6 @@ class Kernel(BaseEstimator):
     tile is filled from prepared rows (:meth:`fill`), and its :meth:`diagonal`.
     """
 
-    # An estimator that holds a kernel shows it as a parameter, not as a step with its own diagram.
-    _doc_link_module = "squareone"
-
     @abstractmethod
     def check_parameters(self) -> None:
         """Raise if a parameter is out of its range, saying what came and what was expected."""
@@ -58,7 +55,7 @@ class Kernel(BaseEstimator):
         """k(x, x) for every row of ``X`` (n, d): an array (n,) in the dtype of ``X``."""
 
     def __call__(self, X: Any, Y: Any = None) -> Array:
-        """The kernel matrix between the rows of ``X`` (n, d) and of ``Y`` (m, d), or of ``X`` itself.
+        """The kernel matrix between rows of ``X`` (n, d) and of ``Y`` (m, d), or of ``X`` itself.
 
         Cost: n·m·d multiplications, or half of that without ``Y``; memory for the result (n, m)
         and one tile per core. float32 rows give a float32 matrix.
@@ -76,6 +73,14 @@ class Kernel(BaseEstimator):
         if Y is None:
             return kernel_matrix(kernel, X, both_triangles=True)
         return kernel_rectangle(kernel, X, Y)
+
+    def __str__(self) -> str:
+        """As in code, its numbers rounded: ``Gaussian(sigma=2.4) + 0.5 * Linear()``."""
+        parameters = [
+            f"{name}={value:.3g}" if isinstance(value, float) else f"{name}={value!r}"
+            for name, value in self.get_params(deep=False).items()
+        ]
+        return f"{type(self).__name__}({', '.join(parameters)})"
 
     def __add__(self, other: Kernel | float) -> Sum:
         return Sum(self, _as_kernel(other))
@@ -130,6 +135,9 @@ class Constant(Kernel):
     def __init__(self, value: float = 1.0) -> None:
         self.value = value
 
+    def __str__(self) -> str:
+        return f"{self.value:.3g}" if isinstance(self.value, Real) else super().__str__()
+
     def check_parameters(self) -> None:
         check_positive(self, "value", self.value, zero=True)
 
@@ -173,7 +181,7 @@ class _Pair(Kernel):
 
     def resolve(self, X: Array, rng: np.random.RandomState) -> Kernel:
         self.check_parameters()
-        return type(self)(self.first.resolve(X, rng), self.second.resolve(X, rng))  # type: ignore[call-arg]
+        return type(self)(self.first.resolve(X, rng), self.second.resolve(X, rng))
 
     def left(self, X: Array, origin: Array) -> _Both:
         return _Both(self.first.left(X, origin), self.second.left(X, origin))
@@ -208,6 +216,9 @@ class Sum(_Pair):
         self.first = first
         self.second = second
 
+    def __str__(self) -> str:
+        return f"{self.first} + {self.second}"
+
     def fill(self, left: _Both, right: _Both, out: Array) -> None:
         out += self._both(left, right, out)
 
@@ -234,6 +245,12 @@ class Product(_Pair):
     def __init__(self, first: Kernel, second: Kernel) -> None:
         self.first = first
         self.second = second
+
+    def __str__(self) -> str:
+        factors = (self.first, self.second)
+        return " * ".join(
+            f"({factor})" if isinstance(factor, Sum) else str(factor) for factor in factors
+        )
 
     def fill(self, left: _Both, right: _Both, out: Array) -> None:
         out *= self._both(left, right, out)

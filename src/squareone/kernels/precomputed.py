@@ -74,8 +74,8 @@ def copy_symmetric(K: Array) -> Array:
     difference, i, j = max(worst)
     if difference > tolerance:
         msg = (
-            f"the precomputed kernel matrix is not symmetric: entries ({i}, {j}) = {K[i, j]:.6g} and "
-            f"({j}, {i}) = {K[j, i]:.6g} differ by {difference:.3g}. A kernel matrix between the "
+            f"the precomputed kernel matrix is not symmetric: entries ({i}, {j}) = {K[i, j]:.6g} "
+            f"and ({j}, {i}) = {K[j, i]:.6g} differ by {difference:.3g}. A kernel matrix between the "
             "training rows and themselves is expected"
         )
         raise ValueError(msg)

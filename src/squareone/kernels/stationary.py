@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+
 import numpy as np
 
 from ..arrays import Array
@@ -66,7 +67,7 @@ class _Euclidean(_Stationary):
         squares = np.einsum("ij,ij->i", rows, rows)
         D2 = squares[:, None] + squares - 2.0 * rows @ rows.T
         # what is left of equal rows by rounding is not a distance
-        D2[D2 < 1e-12 * (squares[:, None] + squares)] = 0.0
+        D2[1e-12 * (squares[:, None] + squares) > D2] = 0.0
         return np.sqrt(D2)
 
     def left(self, X: Array, origin: Array) -> Array:
@@ -192,7 +193,8 @@ class Laplacian(_Stationary):
     def left(self, X: Array, origin: Array) -> Array:
         return X / X.dtype.type(self.sigma)
 
-    right = left
+    def right(self, Y: Array, origin: Array) -> Array:
+        return self.left(Y, origin)
 
     def fill(self, left: Array, right: Array, out: Array) -> None:
         np.negative(_city_block(left, right), out=out, casting="same_kind")

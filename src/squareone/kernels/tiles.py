@@ -1,4 +1,4 @@
-"""Kernel matrices by cache-sized tiles on all cores, in place, and products that never store them."""
+"""Kernel matrices by cache-sized tiles on all cores, and products that never store them."""
 
 from __future__ import annotations
 

@@ -10,7 +10,6 @@ from sklearn.utils.validation import check_consistent_length
 
 from ..arrays import Array
 from ..estimators.base import RegularisedLeastSquares
-from ..kernels import Constant, Kernel, Product, Sum
 from ..solvers.memory import readable
 from .measure import ROOT_MEAN_SQUARE, check_fitted, criterion_name, measure_name, shown
 
@@ -64,12 +63,12 @@ def summary(estimator: Any, y: Any = None) -> str:
     if y is not None:  # what fit itself reported goes first and stays
         errors = errors | _leave_one_out(estimator, np.asarray(y)) | errors
     lines = {
-        "kernel": _kernel_text(estimator.kernel_),
+        "kernel": str(estimator.kernel_),
         "λ": _alpha_text(estimator),
         **errors,
         "solver": f"{plan.solver}: {plan.chosen.form}",
         "why": plan.reason,
-        "time": _time_text(plan.stages),
+        "time": plan.time_spent(),
         "memory": f"{readable(plan.chosen.bytes)}, counted beforehand",
     }
     width = max(map(len, lines)) + 2
@@ -78,35 +77,11 @@ def summary(estimator: Any, y: Any = None) -> str:
     return "\n".join([title, *(f"  {name:<{width}}{text}" for name, text in lines.items())])
 
 
-def _kernel_text(kernel: Kernel) -> str:
-    """As in code, its numbers rounded: ``Gaussian(sigma=2.4) + 0.5 * Linear()``."""
-    if isinstance(kernel, Sum):
-        return f"{_kernel_text(kernel.first)} + {_kernel_text(kernel.second)}"
-    if isinstance(kernel, Product):
-        return " * ".join(
-            f"({_kernel_text(factor)})" if isinstance(factor, Sum) else _kernel_text(factor)
-            for factor in (kernel.first, kernel.second)
-        )
-    if isinstance(kernel, Constant):
-        return f"{kernel.value:.3g}"
-    parameters = kernel.get_params(deep=False).items()
-    return (
-        f"{type(kernel).__name__}({', '.join(f'{name}={value:.3g}' for name, value in parameters)})"
-    )
-
-
 def _alpha_text(estimator: RegularisedLeastSquares) -> str:
     text = _numbers(estimator.alpha_)
     if np.ndim(estimator.alpha) == 0 and not isinstance(estimator.alpha, str):
         return f"{text}, as given"
     return f"{text}, the best of {estimator.path_['alpha'].size} by {criterion_name(estimator)}"
-
-
-def _time_text(stages: dict[str, float]) -> str:
-    """All seconds, and those of each stage that took one per cent of them."""
-    total = sum(stages.values())
-    parts = [f"{name} {spent:.2g} s" for name, spent in stages.items() if spent >= 0.01 * total]
-    return f"{total:.2g} s: {', '.join(parts)}"
 
 
 def _errors(estimator: RegularisedLeastSquares) -> dict[str, str]:

@@ -19,7 +19,7 @@ _HIGHEST = 1e6
 
 @dataclass
 class Path:
-    """Every λ that was looked at: ``alphas`` (L,) ascending, ``scores`` (c, L), ``dof`` and ``bits``.
+    """Every λ looked at: ``alphas`` (L,) ascending, ``scores`` (c, L), ``dof`` and ``bits``.
 
     ``dof`` (L,) are the effective degrees of freedom; ``bits`` (L,) is the precision of the
     factorisation behind the score.
@@ -64,12 +64,12 @@ def evaluate(objective: Objective, factor: Factor, alphas: Array) -> Path:
 
 
 def lowest_alpha(factor: Factor) -> float:
-    """The smallest λ that rounding leaves a meaning: max(n, 1000)·eps times the largest eigenvalue."""
+    """The smallest λ that rounding leaves a meaning: max(n, 1000)·eps·(largest eigenvalue)."""
     return max(factor.n, 1000) * float(np.finfo(factor.targets.dtype).eps) * factor.largest
 
 
 def choose_automatically(objective: Objective, factor: Factor) -> Path:
-    """Look along a grid from the spectrum until every best λ lies inside, then between its neighbours.
+    """Look along a grid from the spectrum until the best λ lies inside, then near by.
 
     Cost: some sixty λ.
     """

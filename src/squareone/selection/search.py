@@ -16,7 +16,7 @@ _MOST = 14
 def bracketed_minimum(
     function: Callable[[float], float], start: float, low: float, high: float
 ) -> float:
-    """Where ``function`` of log λ is least, between ``low`` and ``high``, going downhill from ``start``.
+    """Where ``function`` of log λ is least, going downhill from ``start`` within ``low``, ``high``.
 
     The point returned is the minimum of the last parabola (or the best point seen): it has not
     itself been evaluated when the parabola promised too little to be worth a factorisation.
@@ -36,7 +36,7 @@ def bracketed_minimum(
     step = _STEP if down is None else -_STEP
     while len(seen) < _MOST:  # downhill until it goes up again or the end is reached
         best = min(seen, key=seen.__getitem__)
-        if min(seen) < best < max(seen) or best in (low, high) and _pinned(seen, best, low, high):
+        if min(seen) < best < max(seen) or (len(seen) > 1 and best in (low, high)):
             break
         step *= 1.3
         at(best + step if best == max(seen) else best - abs(step))
@@ -47,11 +47,6 @@ def bracketed_minimum(
             return target
         at(target)
     return min(seen, key=seen.__getitem__)
-
-
-def _pinned(seen: dict[float, float], best: float, low: float, high: float) -> bool:
-    """Whether the best point is an end of the range."""
-    return best in (low, high) and len(seen) > 1
 
 
 def _parabola(seen: dict[float, float], best: float) -> tuple[float, float]:

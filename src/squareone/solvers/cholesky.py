@@ -19,7 +19,6 @@ from .folds import solve_positive
 from .spectral import not_semidefinite
 from .symmetric import SymmetricSystem
 
-
 # A bound on the relative error below which nobody asks for the condition number itself.
 _NO_DOUBT = {np.dtype(np.float64): 1e-8, np.dtype(np.float32): 1e-3}
 
@@ -86,8 +85,8 @@ class CholeskyFactor(Factor):
         except SingularSystemError as failure:
             precision = self.targets.dtype.name
             msg = (
-                f"the kernel matrix plus alpha = {alpha:.3g} on its diagonal is singular in {precision} "
-                f"({failure}). Use a larger alpha"
+                f"the kernel matrix plus alpha = {alpha:.3g} on its diagonal is singular in "
+                f"{precision} ({failure}). Use a larger alpha"
                 + (", float64 rows," if precision == "float32" else "")
                 + ' or solver="spectral"'
             )

@@ -78,13 +78,11 @@ class Factor(ABC):
 
 
 class BasisFactor(Factor):
-    """A factorisation that is a basis: A (n, k) with numbers s² (k,) such that, for every λ,
+    """A factorisation that is a basis A (n, k), each vector filtered by F(λ) (k,).
 
-        residuals   = base + A F(λ) g,   g = the basis' view of the targets (k, t)
-        complements = base + A² F(λ)
-
-    where F(λ) (k,) filters each basis vector.
-    """  # noqa: D400, D415
+    For every λ the residuals are base + A F(λ) g, with g (k, t) the basis' view of the targets,
+    and the complements base + A² F(λ).
+    """
 
     squares: Array  # s², (k,), at or above zero
     projections: Array  # g, (k, t)

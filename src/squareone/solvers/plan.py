@@ -31,7 +31,7 @@ class Task:
     alphas : int or "auto"
         How many λ are compared; ``"auto"`` where they are not given.
     smooth : bool
-        Whether the criterion is a smooth function of one λ, so that a bracketed search may follow it.
+        Whether the criterion is a smooth function of one λ, which a bracketed search can follow.
     fold_work : float
         Multiplications per λ and row of the basis that leaving out the folds takes: Σ|fold|².
     """
@@ -78,12 +78,20 @@ class Plan:
         """The candidate that was taken."""
         return next(c for c in self.candidates if c.solver == self.solver)
 
+    def time_spent(self) -> str:
+        """All seconds of the fit, and those of each stage that took a per cent of them."""
+        total = sum(self.stages.values())
+        parts = [f"{name} {s:.2g} s" for name, s in self.stages.items() if s >= 0.01 * total]
+        return f"{total:.2g} s: {', '.join(parts)}"
+
     def __str__(self) -> str:
         task = self.task
-        kernel = "linear" if task.linear else "precomputed kernel" if task.given else "kernel"
+        kernel = "linear kernel" if task.linear else "kernel"
+        seen = "a precomputed kernel" if task.given else f"{task.d:,} features, {kernel}"
+        columns = "1 target column" if task.t == 1 else f"{task.t:,} target columns"
         lines = [
-            f"{task.n:,} rows, {task.d:,} features, {task.t} target column(s), {kernel}, "
-            f"float{8 * task.itemsize}, memory limit {readable(self.memory_limit)}",
+            f"{task.n:,} rows, {seen}, {columns}, float{8 * task.itemsize}, "
+            f"memory limit {readable(self.memory_limit)}",
             f"{'solver':<10}{'Gflop':>12}{'memory':>12}  how",
         ]
         for c in self.candidates:
@@ -95,8 +103,7 @@ class Plan:
             )
         lines.append(f"why: {self.reason}")
         if self.stages:
-            spent = ", ".join(f"{name} {seconds:.3g} s" for name, seconds in self.stages.items())
-            lines.append(f"spent: {spent}; {sum(self.stages.values()):.3g} s in all")
+            lines.append(f"spent: {self.time_spent()}")
         return "\n".join(lines)
 
 
@@ -240,9 +247,11 @@ def _refuse(wanted: Candidate, candidates: list[Candidate], task: Task, limit: f
             0.5 if not task.linear or wanted.solver in ("cholesky", "spectral") else 1.0
         )
         half = " float32 rows halve it;" if task.itemsize == 8 else ""
-        advice = f"What fits:{half} at most about {max(1, int(task.n * share * 0.98)):,} rows with this solver"
+        rows = max(1, int(task.n * share * 0.98))
+        advice = f"What fits:{half} at most about {rows:,} rows with this solver"
     msg = (
         f'solver="{wanted.solver}" on {task.n:,} rows and {task.d:,} features needs '
-        f"{readable(wanted.bytes)}; memory_limit is {readable(limit)}. {advice}, or raise memory_limit"
+        f"{readable(wanted.bytes)}; memory_limit is {readable(limit)}. {advice}, or raise "
+        "memory_limit"
     )
     raise MemoryLimitError(msg)

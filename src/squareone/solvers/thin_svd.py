@@ -112,7 +112,7 @@ class SvdFactor(BasisFactor):
 
 
 def _reflect(u: Array, A: Array) -> Array:
-    """HA with the reflection H that exchanges −u and the first axis; ``A`` (n, k) is overwritten."""
+    """HA for the reflection H that exchanges −u and the first axis; ``A`` (n, k) is lost."""
     v = u.copy()
     v[0] += 1.0  # u is positive: no cancellation
     A -= np.outer(v, (v @ A) / v[0])  # |v|² = 2 v₀

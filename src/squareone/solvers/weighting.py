@@ -46,7 +46,7 @@ class Weighting:
         return float(np.sqrt(self.n)) if self.root is None else float(np.linalg.norm(self.root))
 
     def mean(self, A: Array) -> Array:
-        """Weighted mean over the rows of ``A`` (n, k) → (k,), in float64; zero without intercept."""
+        """Weighted mean over the rows of ``A`` (n, k) → (k,), float64; zero without intercept."""
         if self.direction is None:
             return np.zeros(A.shape[1])
         if self.root is None:

@@ -1,0 +1,164 @@
+"""Kernels: their formulas, their tiles, and their manners as scikit-learn parameters."""
+
+import pickle
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.metrics import pairwise
+
+from squareone import kernels
+from squareone.kernels import (
+    Constant,
+    Gaussian,
+    Laplacian,
+    Linear,
+    Matern,
+    Polynomial,
+    Precomputed,
+    Product,
+    Sum,
+)
+from squareone.kernels.tiles import kernel_product
+from tests.laws.cases import KERNELS, reference_kernel
+
+rng = np.random.default_rng(0)
+X, Y = rng.standard_normal((30, 4)) + 5, rng.standard_normal((17, 4)) + 5
+
+
+@pytest.fixture(params=[7, 512], ids=["small tiles", "one tile"])
+def _tiles(request, monkeypatch):
+    monkeypatch.setattr("squareone.arrays.TILE", request.param)
+    monkeypatch.setattr("squareone.kernels.tiles.TILE", request.param)
+
+
+@pytest.mark.usefixtures("_tiles")
+@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_formula(name, dtype):
+    kernel = KERNELS[name][0]
+    K = kernel(X.astype(dtype))
+    rectangle = kernel(X.astype(dtype), Y.astype(dtype))
+    assert K.dtype == rectangle.dtype == dtype
+    tolerance = 1e-12 if dtype == np.float64 else 3e-4
+    assert_allclose(K, reference_kernel(name, X, X), rtol=tolerance, atol=1e-15)
+    assert_allclose(rectangle, reference_kernel(name, X, Y), rtol=tolerance, atol=1e-15)
+    assert_array_equal(K, K.T)
+    assert_allclose(kernel.resolve(X, None).diagonal(X), np.diag(reference_kernel(name, X, X)))
+
+
+@pytest.mark.usefixtures("_tiles")
+@pytest.mark.parametrize("name", KERNELS)
+def test_product_without_the_matrix(name):
+    C = rng.standard_normal((17, 3))
+    expected = reference_kernel(name, X, Y) @ C
+    assert_allclose(kernel_product(KERNELS[name][0], X, Y, C), expected, rtol=1e-11)
+
+
+@pytest.mark.parametrize(
+    "kernel", [Gaussian(1e-3), Matern(1e-3, 0.5), Matern(1e-3, 2.5), Laplacian(1e-3)], ids=str
+)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_a_row_is_at_distance_zero_from_itself(kernel, dtype):
+    """Far off centre and with a tiny width, where rounding would show."""
+    rows = (rng.standard_normal((600, 3)) + 1e4).astype(dtype)
+    assert_array_equal(np.diag(kernel(rows)), 1.0)
+
+
+def test_distances_are_taken_from_centred_rows():
+    """Rows far from the origin keep their digits."""
+    K = Gaussian(1.0)(X)
+    assert_allclose(Gaussian(1.0)(X + 1e6), K, rtol=1e-8)
+
+
+def test_no_temporary_beyond_the_result():
+    tracemalloc = pytest.importorskip("tracemalloc")
+    rows = rng.standard_normal((2000, 5))
+    tracemalloc.start()
+    K = (Gaussian(1.0) + Linear() * Polynomial(3))(rows)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 1.6 * K.nbytes  # the result, rows prepared, and a few tiles of 2 MiB
+
+
+@pytest.mark.parametrize("degree", [1, 2, 3, 4, 5, 7, 8])
+def test_integer_powers(degree):
+    expected = pairwise.polynomial_kernel(X, Y, degree=degree, gamma=0.3, coef0=2.0)
+    assert_allclose(Polynomial(degree, 0.3, 2.0)(X, Y), expected, rtol=1e-12)
+
+
+def test_numbers_join_as_constants():
+    K = (2.0 * Gaussian(1.0) + 1.0)(X)
+    assert_allclose(K, 2.0 * pairwise.rbf_kernel(X, gamma=0.5) + 1.0)
+    assert_allclose((1.0 + Gaussian(1.0) * 2.0)(X), K)
+    with pytest.raises(TypeError, match="a kernel or a number, got 'a'"):
+        Gaussian() + "a"
+
+
+def test_median_width():
+    distances = pairwise.euclidean_distances(X)[np.triu_indices(30, 1)]
+    sigma = Gaussian().resolve(X, np.random.RandomState(0)).sigma
+    assert_allclose(sigma, np.median(distances))
+    l1 = pairwise.manhattan_distances(X)[np.triu_indices(30, 1)]
+    assert_allclose(Laplacian().resolve(X, np.random.RandomState(0)).sigma, np.median(l1))
+    same = np.ones((5, 2))
+    assert Gaussian().resolve(same, np.random.RandomState(0)).sigma == 1.0
+    mostly = np.vstack([np.zeros((20, 1)), [[3.0]]])  # more equal rows than different ones
+    assert Gaussian().resolve(mostly, np.random.RandomState(0)).sigma == 3.0
+    assert Polynomial().resolve(X, np.random.RandomState(0)).gamma == 0.25
+
+
+def test_parameters_are_scikit_learns():
+    kernel = Gaussian(2.0) + Constant(1.0) * Linear()
+    assert kernel.get_params()["first__sigma"] == 2.0
+    kernel.set_params(first__sigma=3.0, second__first__value=4.0)
+    copy = clone(kernel)
+    assert copy.first.sigma == 3.0
+    assert copy.second.first.value == 4.0
+    assert copy.first is not kernel.first
+    assert_array_equal(pickle.loads(pickle.dumps(kernel))(X), kernel(X))
+    assert "Gaussian(sigma=3.0)" in repr(kernel)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "message"),
+    [
+        (Gaussian(0.0), r"Gaussian\(sigma=0.0\): sigma must be a finite number above zero"),
+        (Gaussian(-1.0), "above zero"),
+        (Gaussian(np.nan), "above zero"),
+        (Gaussian(np.inf), "above zero"),
+        (Gaussian("wide"), 'above zero or "median"'),
+        (Gaussian(True), "above zero"),
+        (Matern(1.0, nu=1.0), "nu must be 0.5, 1.5 or 2.5"),
+        (Polynomial(0), "degree must be an integer of at least one"),
+        (Polynomial(2.5), "degree must be an integer"),
+        (Polynomial(2, gamma=0.0), "gamma must be a finite number above zero"),
+        (Polynomial(2, coef0=-1.0), "coef0 must be a finite number at or above zero"),
+        (Constant(-1.0), "value must be a finite number at or above zero"),
+        (Gaussian(1.0) + Gaussian(-1.0), "sigma must be"),
+    ],
+    ids=str,
+)
+def test_parameters_out_of_range(kernel, message):
+    with pytest.raises(ValueError, match=message):
+        kernel(X)
+
+
+def test_terms_must_be_kernels():
+    with pytest.raises(TypeError, match=r"Sum\(second='a'\): a kernel is expected"):
+        Sum(Gaussian(), "a")(X)
+    with pytest.raises(TypeError, match="no formula"):
+        Product(Gaussian(), Precomputed())(X)
+
+
+def test_rows_with_other_features():
+    with pytest.raises(ValueError, match="X has 4 features and Y has 3"):
+        Gaussian(1.0)(X, Y[:, :3])
+
+
+def test_every_kernel_has_a_law():
+    """A kernel that is public stands in the list the laws run over."""
+    listed = {type(kernel).__name__ for kernel, _ in KERNELS.values()}
+    listed |= {"Constant", "Sum", "Product", "Precomputed", "Kernel"}
+    assert listed >= set(kernels.__all__)
