@@ -10,7 +10,7 @@ from squareone.errors import MemoryLimitError
 from squareone.kernels import Constant, Gaussian, Laplacian, Matern, Polynomial, Sum
 from tests.estimators.data import X, n, refused, table, three, two, y
 
-SEQUENCE = 'a 1-D sequence of such numbers, or "auto"'
+SEQUENCE = "a 1-D sequence of such numbers (a grid to choose from)"
 PARAMETERS = {
     "alpha negative": ({"alpha": -1.0}, ["alpha", "[0.0, inf)", "Got -1.0"]),
     "alpha NaN": ({"alpha": np.nan}, ["alpha", "[0.0, inf)", "Got nan"]),
@@ -69,7 +69,12 @@ PARAMETERS = {
     "metric for a scorer": ({"scoring": max_error}, ["max_error is a metric", "make_scorer"]),
     "cholesky with a scorer": (
         {"solver": "cholesky", "scoring": make_scorer(max_error, greater_is_better=False)},
-        ['solver="cholesky" cannot do this', "smooth criterion", '"spectral"'],
+        [
+            'solver="cholesky" cannot do this',
+            "searched by squared error",
+            "give a sequence of alphas",
+            '"spectral"',
+        ],
     ),
     "fraction zero": ({"validation_fraction": 0.0}, ["validation_fraction", "(0.0, 1.0)"]),
     "fraction one": ({"validation_fraction": 1.0}, ["validation_fraction", "(0.0, 1.0)"]),

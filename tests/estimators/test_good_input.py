@@ -15,6 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from squareone import RLSClassifier, RLSRegressor
+from squareone.errors import ScaleError
 from squareone.kernels import Gaussian, Laplacian, Matern
 from tests.estimators.data import K, X, frame, indicators, n, table, three, two, y
 
@@ -163,10 +164,18 @@ def test_units_do_not_matter_to_a_linear_fit_with_alpha_in_them(solver, scale):
 
 @pytest.mark.parametrize("kernel", [Gaussian(1e-200), Matern(1e-200), Laplacian(1e-307)])
 @pytest.mark.parametrize("solver", SOLVERS)
+def test_a_sigma_too_small_to_square_distances_in_is_refused(kernel, solver):
+    with pytest.raises(ScaleError, match=r"sigma=1e-.* overflows float64 .* a larger sigma"):
+        RLSRegressor(kernel, 1.0, solver=solver).fit(X, y)
+
+
+@pytest.mark.parametrize("kernel", [Gaussian(1e-100), Matern(1e-100), Laplacian(1e-100)])
+@pytest.mark.parametrize("solver", SOLVERS)
 def test_rows_far_apart_in_units_of_sigma_have_nothing_in_common(kernel, solver):
     model = RLSRegressor(kernel, 1.0, solver=solver).fit(X, y)
     expected = y.mean() + (y - y.mean()) / 2  # the kernel matrix is the identity
-    np.testing.assert_allclose(model.predict(X), expected, rtol=1e-8)
+    # at a training row itself a distance of rounding is large in units of such a sigma
+    np.testing.assert_allclose(y - model.loo_predictions_, (y - expected) * 2 * n / (n - 1))
 
 
 @pytest.mark.parametrize("kernel", ["gaussian", "linear", "polynomial"])

@@ -7,13 +7,14 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from sklearn import get_config
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import Array
-from ..kernels import BY_NAME, Kernel, Linear
+from ..kernels import BY_NAME, Gaussian, Kernel, Linear
 from ..models import Hyperplane
 from ..selection import (
     Folds,
@@ -100,6 +101,8 @@ class RegularisedLeastSquares(BaseEstimator):
     def _problem(
         self, X: Any, y: Any, sample_weight: Any, groups: Any
     ) -> tuple[Problem, Responses | Labels]:
+        if not get_config()["skip_parameter_validation"]:
+            self._validate_params()
         alpha = validation.check_alpha(self.alpha)
         kernel = validation.kernel_from(self.kernel)
         kernel.check_parameters()
@@ -108,7 +111,7 @@ class RegularisedLeastSquares(BaseEstimator):
         given = validation.is_precomputed(kernel)
         if given:
             validation.check_square(X)
-        validation.check_scale(X, "X")
+        validation.check_scale(X, "the kernel matrix" if given else "X")
         y, targets, columns = self._read_targets(X, y)
         n = X.shape[0]
         user_weights = validation.check_weights(sample_weight, n, X.dtype)
@@ -188,16 +191,14 @@ class RegularisedLeastSquares(BaseEstimator):
         rng: np.random.RandomState,
         alpha: float | Array | str,
     ) -> Criterion:
-        if self.cv is None and self.criterion == "gcv":
-            return GeneralisedCrossValidation()
-        if self.cv is None and self.criterion == "loo":
+        if self.cv is None and self.criterion in ("gcv", "loo"):
             if kept.size < 2 and not isinstance(alpha, float):
                 msg = (
-                    f"leave-one-out needs at least two rows of positive weight, got n_samples = "
-                    f"{kept.size}: give a number for alpha"
+                    f"criterion={self.criterion!r} needs at least two rows of positive weight to "
+                    f"choose alpha, got n_samples = {kept.size}: give a number for alpha"
                 )
                 raise ValueError(msg)
-            return LeaveOneOut()
+            return LeaveOneOut() if self.criterion == "loo" else GeneralisedCrossValidation()
         from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit, check_cv
 
         classes = isinstance(targets, Labels) and not targets.multilabel
@@ -284,12 +285,12 @@ class RegularisedLeastSquares(BaseEstimator):
     @property
     def path_(self) -> dict[str, Array]:
         """Every λ looked at: ``alpha`` ascending, ``score``, ``effective_dof`` and ``bits``."""
-        return self._recorded().path
+        return self._recorded().path("path_")
 
     @property
     def best_score_(self) -> float | Array:
         """Score of the chosen λ by the criterion; greater is better. One per target if λ is."""
-        return self._recorded().best_score
+        return self._recorded().best_score("best_score_")
 
     @property
     def loo_predictions_(self) -> Array:
@@ -300,11 +301,13 @@ class RegularisedLeastSquares(BaseEstimator):
     @property
     def effective_dof_(self) -> float | Array:
         """Trace of the hat matrix at the chosen λ. One per target if λ is."""
-        return self._recorded().degrees_of_freedom
+        return self._recorded().degrees_of_freedom("effective_dof_")
 
     def _values(self, X: Any) -> Array:
         """f at the rows of X → (n, t)."""
         record = self._recorded()
+        if validation.is_precomputed(self.kernel_):
+            validation.check_kernel_values(X, self.n_features_in_)
         X = validation.check_rows(self, X, reset=False)
         return record.model.values(X.astype(record.model.dtype, copy=False))
 
@@ -324,7 +327,7 @@ class RegularisedLeastSquares(BaseEstimator):
         nested = [name for name in params if name.startswith("kernel__")]
         if nested and isinstance(kernel, str):
             inner = nested[0].removeprefix("kernel__")
-            known = BY_NAME.get(kernel, Kernel).__name__
+            known = BY_NAME.get(kernel, Gaussian).__name__
             msg = (
                 f"cannot set {nested[0]}: kernel={kernel!r} is a name and has no parameters of its "
                 f"own. Pass a kernel object, kernel={known}({inner}=...), from squareone.kernels"

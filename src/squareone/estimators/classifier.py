@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import ClassifierMixin, _fit_context
+from sklearn.base import ClassifierMixin
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
@@ -122,7 +122,6 @@ coef_, intercept_, plan_, n_features_in_, feature_names_in_
         self.random_state = random_state
         self.class_weight = class_weight
 
-    @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Fit, and choose λ.
 
@@ -191,16 +190,24 @@ coef_, intercept_, plan_, n_features_in_, feature_names_in_
             raise ValueError(msg)
         counted = y if weights is None else y[weights > 0]
         classes = np.unique(counted)
-        per_class = compute_class_weight(self.class_weight, classes=classes, y=counted)
-        if not np.isfinite(per_class).all() or (per_class < 0).any():
-            msg = (
-                f"class_weight={self.class_weight!r}: finite weights at or above zero are expected"
-            )
-            raise ValueError(msg)
+        per_class = self._weights_of(classes, counted)
         by_class = np.zeros(y.shape[0])
         for label, weight in zip(classes, per_class, strict=True):
             by_class[y == label] = weight
         return by_class if weights is None else by_class * weights
+
+    def _weights_of(self, classes: Array, y: Array) -> Array:
+        """A weight per class (k,), finite and not all zero."""
+        expected = "finite weights at or above zero, not all zero, are expected"
+        try:
+            per_class = compute_class_weight(self.class_weight, classes=classes, y=y)
+        except (TypeError, ValueError) as error:
+            msg = f"class_weight={self.class_weight!r}: {error}; {expected}"
+            raise ValueError(msg) from error
+        if not np.isfinite(per_class).all() or (per_class < 0).any() or not per_class.any():
+            msg = f"class_weight={self.class_weight!r}: {expected}"
+            raise ValueError(msg)
+        return per_class
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

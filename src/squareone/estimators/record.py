@@ -52,37 +52,35 @@ class Record:
             raise AttributeError(msg)
         return self._factor
 
-    @cached_property
-    def _path(self) -> Path:
-        if self._walked is not None:
-            return self._walked
-        factor = self._kept_factor("the score of a given alpha")
-        return evaluate(self._objective, factor, self.alphas[:1])
+    def _path(self, name: str) -> Path:
+        """The path; for a given λ its one point, computed now, for the attribute ``name``."""
+        if self._walked is None:
+            self._walked = evaluate(self._objective, self._kept_factor(name), self.alphas[:1])
+        return self._walked
 
-    @property
-    def path(self) -> dict[str, Array]:
+    def path(self, name: str) -> dict[str, Array]:
         """One array per column, ``alpha`` ascending."""
-        path = self._path
+        path = self._path(name)
         columns = {"alpha": path.alphas, "score": path.scores.mean(axis=0)}
         if self._objective.per_target:
             columns |= {f"score_{i}": row for i, row in enumerate(path.scores)}
         return columns | {"effective_dof": path.dof, "bits": path.bits}
 
-    def _at_best(self, values: Array) -> float | Array:
+    def _at_best(self, path: Path, values: Array) -> float | Array:
         """``values`` (c, L) at the chosen λ: a number, or (t,) with one λ per target."""
-        best = self._path.best()
+        best = path.best()
         chosen = values[np.arange(best.size) % values.shape[0], best]
         return chosen if self._objective.per_target else float(chosen[0])
 
-    @property
-    def best_score(self) -> float | Array:
+    def best_score(self, name: str) -> float | Array:
         """Score of the chosen λ; one per target if λ is."""
-        return self._at_best(self._path.scores)
+        path = self._path(name)
+        return self._at_best(path, path.scores)
 
-    @property
-    def degrees_of_freedom(self) -> float | Array:
+    def degrees_of_freedom(self, name: str) -> float | Array:
         """Trace of the hat matrix at the chosen λ; one per target if λ is."""
-        return self._at_best(self._path.dof[None, :])
+        path = self._path(name)
+        return self._at_best(path, path.dof[None, :])
 
     @cached_property
     def leave_one_out_values(self) -> Array:

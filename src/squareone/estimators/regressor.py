@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from sklearn.base import RegressorMixin, _fit_context
+from sklearn.base import RegressorMixin
 
 from ..arrays import Array
 from ..kernels import Kernel
@@ -146,7 +146,6 @@ class RLSRegressor(RegressorMixin, RegularisedLeastSquares):
         self.keep_factor = keep_factor
         self.random_state = random_state
 
-    @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Fit, and choose λ.
 

@@ -92,7 +92,7 @@ def held_out_scorer(
             truth, values, stand_in = truth[:, column], values[:, [column]], single
         try:
             result = scorer(stand_in, values, truth, **arguments)
-        except AttributeError as error:
+        except (AttributeError, TypeError, ValueError) as error:
             raise ValueError(_refusal(scoring, str(error))) from error
         if not np.isscalar(result) or not np.isfinite(result):
             msg = (

@@ -29,14 +29,15 @@ def check_rows(estimator: BaseEstimator, X: Any, *, reset: bool, **kwargs: Any) 
             estimator, X, reset=reset, dtype=FLOATS, order="C", ensure_min_samples=1, **kwargs
         )
     except (TypeError, ValueError) as error:
-        column = _non_numeric_column(X)
-        if column is None or "complex" in str(error).lower():
+        column = None if "complex" in str(error).lower() else _non_numeric_column(X)
+        if column is None:
             raise
+        why = str(error).split(". ")[0]
         msg = (
-            f"column {column!r} of X is not numeric ({error}). Encode it first, for instance with "
+            f"column {column!r} of X is not numeric ({why}). Encode it first, for instance with "
             "sklearn.preprocessing.OneHotEncoder or TargetEncoder"
         )
-        raise ValueError(msg) from error
+        raise (TypeError if isinstance(error, TypeError) else ValueError)(msg) from error
     return X_checked
 
 
@@ -71,27 +72,38 @@ def _non_numeric_column(X: Any) -> Any:
             return None
         candidates = [(position, array[:, position]) for position in range(array.shape[1])]
     for name, column in candidates:
+        values = np.asarray(column)
+        if values.dtype.kind in "mM":  # times would become numbers of an arbitrary unit
+            return name
         try:
-            np.asarray(column).astype(np.float64)
+            values.astype(np.float64)
         except (TypeError, ValueError):
             return name
     return None
 
 
-def check_scale(values: Array, name: str) -> None:
-    """Refuse magnitudes whose squares leave the range of the type."""
+#: How to rescale what is out of scale.
+_REMEDIES = {
+    "X": "Rescale X, for instance with sklearn.preprocessing.StandardScaler",
+    "y": "Rescale y, for instance with sklearn.compose.TransformedTargetRegressor",
+    "the kernel matrix": "Divide the kernel matrix, and alpha, by a number of that size",
+    "sample_weight": "Divide the weights, and alpha, by a number of that size",
+}
+
+
+def check_scale(values: Array, name: str, dtype: np.dtype | None = None) -> None:
+    """Refuse magnitudes whose squares leave the range of the type they are computed in."""
     if values.size == 0:
         return
     peak = float(max(abs(values.max()), abs(values.min())))
-    info = np.finfo(values.dtype)
+    info = np.finfo(dtype or values.dtype)
     low, high = float(np.sqrt(info.tiny)) * 1e3, float(np.sqrt(info.max)) * 1e-3
     if peak == 0 or low <= peak <= high:
         return
     kind = "large" if peak > high else "small"
     msg = (
-        f"the values of {name} are too {kind} for {values.dtype.name}: the largest magnitude is "
-        f"{peak:.3g}, and squares need it between {low:.3g} and {high:.3g}. Rescale {name}, for "
-        "instance with sklearn.preprocessing.StandardScaler"
+        f"the values of {name} are too {kind} for {info.dtype.name}: the largest magnitude is "
+        f"{peak:.3g}, and squares need it between {low:.3g} and {high:.3g}. {_REMEDIES[name]}"
     )
     raise ScaleError(msg)
 
@@ -106,6 +118,17 @@ def check_square(K: Array) -> None:
         raise ValueError(msg)
 
 
+def check_kernel_values(K: Any, n: int) -> None:
+    """Kernel values at predict have a column per training row."""
+    shape = np.shape(K)
+    if len(shape) == 2 and shape[1] != n:
+        msg = (
+            f"X has {shape[1]} columns: with a precomputed kernel its values with the {n} training "
+            f"rows, (m, {n}), are expected"
+        )
+        raise ValueError(msg)
+
+
 def check_weights(sample_weight: Any, n: int, dtype: np.dtype) -> Array | None:
     """Weights (n,) at or above zero, not all zero; None where all are one."""
     if sample_weight is None:
@@ -114,6 +137,9 @@ def check_weights(sample_weight: Any, n: int, dtype: np.dtype) -> Array | None:
     if isinstance(sample_weight, Real):
         weights = np.full(n, float(sample_weight))
     else:
+        if np.asarray(sample_weight).dtype.kind == "c":
+            msg = "sample_weight is complex: finite weights at or above zero are expected"
+            raise ValueError(msg)
         try:
             weights = np.asarray(sample_weight, dtype=np.float64)
         except (TypeError, ValueError) as error:
@@ -139,7 +165,14 @@ def check_weights(sample_weight: Any, n: int, dtype: np.dtype) -> Array | None:
     if not (weights > 0).any():
         msg = "Sample weights must contain at least one non-zero number: all weights are zero"
         raise ValueError(msg)
+    check_scale(weights, "sample_weight")
     return None if (weights == 1).all() else weights
+
+
+_ALPHA_EXPECTED = (
+    'a number at or above zero, a 1-D sequence of such numbers (a grid to choose from), or "auto" '
+    "is expected"
+)
 
 
 def check_alpha(alpha: Any) -> float | Array | str:
@@ -147,28 +180,25 @@ def check_alpha(alpha: Any) -> float | Array | str:
     if isinstance(alpha, str):
         if alpha == "auto":
             return alpha
-        msg = f'alpha={alpha!r}: a number at or above zero, a sequence of such numbers, or "auto"'
+        msg = f"alpha={alpha!r}: {_ALPHA_EXPECTED}"
         raise ValueError(msg)
     if isinstance(alpha, Real) and not isinstance(alpha, bool):
         _check_alphas(np.array([float(alpha)]), alpha)
         return float(alpha)
     try:
-        grid = np.asarray(alpha, dtype=np.float64)
+        grid = np.asarray(alpha)
+        numbers = grid.dtype.kind in "iuf" and grid.ndim <= 1
+        grid = grid.astype(np.float64)
     except (TypeError, ValueError):
-        grid = np.empty((0, 0))
-    if grid.ndim == 0 and not isinstance(alpha, bool) and alpha is not None:
-        _check_alphas(grid.reshape(1), alpha)
-        return float(grid)
-    if grid.ndim != 1 or isinstance(alpha, bool) or grid.dtype.kind != "f":
-        msg = (
-            f'alpha={alpha!r}: a number at or above zero, a 1-D sequence of such numbers, or "auto"'
-        )
+        numbers = False
+    if not numbers and np.size(alpha):
+        msg = f"alpha={alpha!r}: {_ALPHA_EXPECTED}"
         raise ValueError(msg)
     if grid.size == 0:
         msg = 'alpha is an empty sequence: give at least one value, or "auto"'
         raise ValueError(msg)
     _check_alphas(grid, alpha)
-    return float(grid[0]) if grid.size == 1 else grid
+    return float(grid.ravel()[0]) if grid.size == 1 else grid
 
 
 def _check_alphas(values: Array, alpha: Any) -> None:
@@ -189,7 +219,7 @@ def kernel_from(kernel: Any) -> Kernel:
     names = ", ".join(f'"{name}"' for name in sorted(BY_NAME))
     msg = (
         f"kernel={kernel!r}: a kernel object such as squareone.kernels.Gaussian(sigma=2.0), or one "
-        f"of the names {names}"
+        f"of the names {names}, is expected"
     )
     raise ValueError(msg)
 
@@ -205,6 +235,9 @@ def check_responses(y: Any, X: Array) -> Array:
         msg = "requires y to be passed, but the target y is None"
         raise ValueError(msg)
     refuse_masked(y, "y")
+    if hasattr(y, "toarray"):
+        msg = "y is sparse: a dense array of numbers is expected, y.toarray()"
+        raise ValueError(msg)
     y = _as_numbers(y)
     if y.ndim not in (1, 2):
         msg = f"y has {y.ndim} dimensions and shape {y.shape}: (n,) or (n, targets) is expected"
@@ -213,7 +246,7 @@ def check_responses(y: Any, X: Array) -> Array:
         msg = f"y has no column: its shape is {y.shape}"
         raise ValueError(msg)
     check_consistent_length(X, y)
-    check_scale(y, "y")
+    check_scale(y, "y", X.dtype)
     return y.astype(X.dtype, copy=False)
 
 
@@ -233,7 +266,7 @@ def _as_numbers(y: Any) -> Array:
         what = (
             "NaN" if np.isnan(array).any() else "infinity or a value too large for dtype('float64')"
         )
-        msg = f"Input y contains {what}."
+        msg = f"Input y contains {what}. Drop or fill such rows"
         raise ValueError(msg)
     return array
 
@@ -246,13 +279,18 @@ def check_labels(y: Any, X: Array) -> Array:
     refuse_masked(y, "y")
     if hasattr(y, "toarray"):
         y = y.toarray()
+    if not hasattr(y, "dtype"):  # a list: NumPy would turn mixed labels into text
+        _check_label_types(np.asarray(y, dtype=object))
     y = np.asarray(y)
+    if y.ndim not in (1, 2) or (y.ndim == 2 and y.shape[1] == 0):
+        msg = f"y has shape {y.shape}: labels (n,) or an indicator matrix (n, labels) is expected"
+        raise ValueError(msg)
     if y.ndim == 2 and y.shape[1] == 1:
         y = column_or_1d(y, warn=True)
     check_consistent_length(X, y)
     if y.dtype.kind in "fc" and not np.isfinite(y).all():
         what = "NaN" if np.isnan(y).any() else "infinity or a value too large for dtype('float64')"
-        msg = f"Input y contains {what}."
+        msg = f"Input y contains {what}. Drop or fill such rows"
         raise ValueError(msg)
     if y.dtype.kind == "O":
         _check_label_types(y)
@@ -261,14 +299,22 @@ def check_labels(y: Any, X: Array) -> Array:
 
 def _check_label_types(y: Array) -> None:
     kinds = {type(label).__name__ for label in y.ravel()}
-    missing = [i for i, label in enumerate(y.ravel()) if label is None or label != label]
+    missing = [i for i, label in enumerate(y.ravel()) if _is_missing(label)]
     if missing:
         label, row = y.ravel()[missing[0]], missing[0]
         msg = f"y contains a missing label ({label!r}, row {row}): drop or fill such rows"
         raise ValueError(msg)
-    if len(kinds) > 1 and "str" in kinds:
+    if len(kinds) > 1 and kinds & {"str", "bytes"}:
         msg = (
             f"y mixes labels of types {', '.join(sorted(kinds))}, which have no common order: "
             "convert them to one type, for instance str"
         )
         raise ValueError(msg)
+
+
+def _is_missing(label: Any) -> bool:
+    """None, NaN (unequal to itself) or pandas' NA (of which nothing is said to be true)."""
+    try:
+        return label is None or bool(label != label)
+    except (TypeError, ValueError):
+        return True

@@ -13,6 +13,7 @@ import numpy as np
 from ..arrays import Array
 from ..errors import IllConditionedWarning, ScaleError, SingularSystemError
 from ..kernels import Kernel, Linear, Precomputed
+from ..kernels.base import check_range
 from ..kernels.precomputed import copy_symmetric
 from ..kernels.tiles import kernel_matrix
 from ..models import Hyperplane, KernelExpansion
@@ -218,21 +219,9 @@ def _system(
     if problem.given:
         K = copy_symmetric(X)
     else:
-        _check_diagonal(problem.kernel, X)
+        check_range(problem.kernel, X)
         K = kernel_matrix(problem.kernel, X, both_triangles=False)
     return SymmetricSystem.prepare(K, Y, weighting)
-
-
-def _check_diagonal(kernel: Kernel, X: Array) -> None:
-    """|k(x, x')| is at most the larger of k(x, x) and k(x', x'): looking at those is enough."""
-    with np.errstate(over="ignore"):
-        peak = float(np.max(kernel.diagonal(X)))
-    if not np.isfinite(peak):
-        msg = (
-            f"{kernel!r} overflows {X.dtype.name} on these rows: rescale X "
-            "(sklearn.preprocessing.StandardScaler) or lower the kernel's degree or scale"
-        )
-        raise ScaleError(msg)
 
 
 def _switch(problem: Problem, solver: str, why: str) -> bool:
@@ -258,8 +247,9 @@ def _check_zero(factor: Factor, alpha: float | Array | str) -> None:
     if factor.error_estimate(0.0) > _WORTH_A_WARNING:
         msg = (
             "alpha=0 asks for an unregularised fit, and the system is singular in "
-            f"{factor.targets.dtype.name}: the rows or features depend on each other. "
-            "Use an alpha above zero"
+            f"{factor.targets.dtype.name}: the rows or features depend on each other, or there are "
+            "more rows than features in a kernel matrix of features. Use an alpha above zero; for "
+            'kernel="linear" solver="svd" solves what can be solved'
         )
         raise SingularSystemError(msg)
 
@@ -319,7 +309,9 @@ def _search(problem: Problem) -> tuple[Factor, Path | None]:
             parts.append(evaluate(problem.objective, factor, np.array([np.exp(log_alpha)])))
             return -float(parts[-1].scores[0, 0])
 
-        if settled:
+        if factor.largest == 0:  # the kernel sees no difference between the rows
+            error(0.0)
+        elif settled:
             _confirm(error, start, parts)
         else:
             low, high = np.log(lowest_alpha(factor)), np.log(1e6 * factor.largest)
@@ -343,6 +335,8 @@ def _search_in_single(problem: Problem, start: float, parts: list[Path]) -> tupl
         system = _system(problem, np.dtype(np.float32))
     with problem.stage("search in float32"):
         factor = CholeskyFactor(system, several=True)
+        if factor.largest == 0:
+            return start, False
         low = float(np.log(_SINGLE_MARGIN * np.finfo(np.float32).eps * factor.largest))
         high = float(np.log(1e6 * factor.largest))
 

@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_array
 
 from ..arrays import Array
+from ..errors import ScaleError
 from .tiles import kernel_matrix, kernel_rectangle
 
 __all__ = ["Constant", "Kernel", "Product", "Sum"]
@@ -28,6 +29,9 @@ class Kernel(BaseEstimator):
     A new kernel says how rows are prepared on either side (:meth:`left`, :meth:`right`), how a
     tile is filled from prepared rows (:meth:`fill`), and its :meth:`diagonal`.
     """
+
+    #: Whether it can be evaluated on rows.
+    has_formula: bool = True
 
     @abstractmethod
     def check_parameters(self) -> None:
@@ -54,6 +58,14 @@ class Kernel(BaseEstimator):
     def diagonal(self, X: Array) -> Array:
         """k(x, x) for every row of ``X`` (n, d): an array (n,) in the dtype of ``X``."""
 
+    def peak(self, X: Array) -> float:
+        """The largest magnitude met while k is evaluated between rows like those of ``X`` (n, d).
+
+        By default that of k(x, x): for a positive semidefinite k no other value is larger.
+        """
+        with np.errstate(over="ignore", invalid="ignore"):
+            return float(np.max(self.diagonal(X.astype(np.float64, copy=False)), initial=0.0))
+
     def __call__(self, X: Any, Y: Any = None) -> Array:
         """The kernel matrix between rows of ``X`` (n, d) and of ``Y`` (m, d), or of ``X`` itself.
 
@@ -70,6 +82,9 @@ class Kernel(BaseEstimator):
                 )
                 raise ValueError(msg)
         kernel = self.resolve(X if Y is None else Y, np.random.RandomState(0))
+        for rows in (X, Y):
+            if rows is not None:
+                check_range(kernel, rows)
         if Y is None:
             return kernel_matrix(kernel, X, both_triangles=True)
         return kernel_rectangle(kernel, X, Y)
@@ -102,6 +117,18 @@ def _as_kernel(term: Kernel | float) -> Kernel:
         return Constant(float(term))
     msg = f"a kernel is added to or multiplied by a kernel or a number, got {term!r}"
     raise TypeError(msg)
+
+
+def check_range(kernel: Kernel, X: Array) -> None:
+    """Refuse rows ``X`` (n, d) on which the kernel leaves the range of their type. Cost: n·d."""
+    if kernel.peak(X) <= float(np.finfo(X.dtype).max) / 1e3:
+        return
+    msg = (
+        f"{kernel} overflows {X.dtype.name} on these rows: rescale X (for instance with "
+        "sklearn.preprocessing.StandardScaler), or use a larger sigma, a lower degree or a smaller "
+        "factor"
+    )
+    raise ScaleError(msg)
 
 
 def check_positive(kernel: Kernel, name: str, value: Any, *, zero: bool = False) -> None:
@@ -177,6 +204,12 @@ class _Pair(Kernel):
             if not isinstance(term, Kernel):
                 msg = f"{type(self).__name__}({side}={term!r}): a kernel is expected"
                 raise TypeError(msg)
+            if not term.has_formula:
+                msg = (
+                    f"{term} has no formula to evaluate on rows, so it cannot be added to or "
+                    "multiplied by other kernels: combine the matrices yourself"
+                )
+                raise TypeError(msg)
             term.check_parameters()
 
     def resolve(self, X: Array, rng: np.random.RandomState) -> Kernel:
@@ -188,6 +221,9 @@ class _Pair(Kernel):
 
     def right(self, Y: Array, origin: Array) -> _Both:
         return _Both(self.first.right(Y, origin), self.second.right(Y, origin))
+
+    def peak(self, X: Array) -> float:
+        return max(self.first.peak(X), self.second.peak(X), super().peak(X))
 
     def _both(self, left: _Both, right: _Both, out: Array) -> Array:
         """Fill ``out`` with the first kernel; return the second one's tile."""

@@ -93,7 +93,7 @@ class Polynomial(Kernel):
         _raise_in_place(out, self.degree)
 
     def diagonal(self, X: Array) -> Array:
-        values = np.einsum("ij,ij->i", self.left(X, X[0]), X)
+        values = np.einsum("ij,ij->i", X, X) * X.dtype.type(self.gamma)
         values += self.coef0
         _raise_in_place(values, self.degree)
         return values

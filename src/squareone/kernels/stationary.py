@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from numbers import Real
 
 import numpy as np
 
@@ -53,6 +54,12 @@ class _Stationary(Kernel):
 
     def diagonal(self, X: Array) -> Array:
         return np.ones(X.shape[0], X.dtype)
+
+    def peak(self, X: Array) -> float:
+        """A bound on the squared distances in units of sigma."""
+        farthest = 2.0 * float(max(abs(X.max(initial=0.0)), abs(X.min(initial=0.0))))
+        with np.errstate(over="ignore"):
+            return float(X.shape[1] * np.square(np.float64(farthest) / float(self.sigma)))
 
 
 class _Euclidean(_Stationary):
@@ -148,7 +155,7 @@ class Matern(_Euclidean):
 
     def check_parameters(self) -> None:
         super().check_parameters()
-        if self.nu not in (0.5, 1.5, 2.5):
+        if not isinstance(self.nu, Real) or self.nu not in (0.5, 1.5, 2.5):
             msg = f"Matern(nu={self.nu!r}): nu must be 0.5, 1.5 or 2.5"
             raise ValueError(msg)
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..kernels import Kernel, Precomputed
+from ..kernels.base import check_range
 from ..kernels.tiles import kernel_product
 
 
@@ -43,6 +44,7 @@ class KernelExpansion:
             values = columns @ self.coefficients
         else:
             assert self.centers is not None
+            check_range(self.kernel, X)
             values = kernel_product(self.kernel, X, self.centers, self.coefficients)
         values += self.intercepts.astype(values.dtype)
         return values

@@ -58,9 +58,10 @@ class CholeskyFactor(Factor):
 
     def _check_semidefinite(self) -> None:
         n = self.n
-        rounding = 10.0 * n * float(np.finfo(self.targets.dtype).eps) * self.system.norm
+        norm = self.system.norm + self.system.tau
+        rounding = 10.0 * n * float(np.finfo(self.targets.dtype).eps) * norm
         try:
-            self._factor_shifted(rounding or float(np.finfo(self.targets.dtype).tiny))
+            self._factor_shifted(rounding or 1.0)
         except SingularSystemError:
             msg = not_semidefinite(
                 "adding rounding to its diagonal does not make it positive definite"
@@ -87,8 +88,8 @@ class CholeskyFactor(Factor):
             msg = (
                 f"the kernel matrix plus alpha = {alpha:.3g} on its diagonal is singular in "
                 f"{precision} ({failure}). Use a larger alpha"
-                + (", float64 rows," if precision == "float32" else "")
-                + ' or solver="spectral"'
+                + (", or float64 rows" if precision == "float32" else "")
+                + (', or solver="spectral"' if alpha > 0 else "")
             )
             raise SingularSystemError(msg) from None
         self.solutions = cholesky_solve(self.system.matrix, self.targets)
@@ -152,11 +153,12 @@ class CholeskyFactor(Factor):
     def error_estimate(self, alpha: float) -> float:
         eps = float(np.finfo(self.targets.dtype).eps)
         shift = alpha / self.system.unit
-        norm = self.system.norm + self.system.tau + shift
-        if shift > 0 and eps * norm / shift <= _NO_DOUBT[self.targets.dtype]:
-            return eps * norm / shift  # a bound, and small enough: an estimate would cost more
+        norm = self.system.norm + shift
+        bound = eps * norm / shift if shift > 0 else np.inf
+        if bound <= _NO_DOUBT[self.targets.dtype]:
+            return bound  # small enough: an estimate would cost more
         self.factor(alpha)
         if self._condition is None:
             rcond = reciprocal_condition(self.system.matrix, norm)
             self._condition = 1.0 / rcond if rcond > 0 else np.inf
-        return eps * self._condition
+        return min(bound, eps * self._condition)

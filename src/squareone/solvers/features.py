@@ -31,9 +31,13 @@ class CentredRows:
 
     @classmethod
     def of(cls, X: Array, weighting: Weighting) -> CentredRows:
-        peak = float(max(abs(X.max(initial=0.0)), abs(X.min(initial=0.0))))
+        lowest, highest = X.min(axis=0), X.max(axis=0)
+        peak = float(max(abs(lowest.min()), abs(highest.max())))
         unit = 2.0 ** float(np.round(np.log2(peak))) if peak > 0 else 1.0
-        return cls(X, weighting, weighting.mean(X), unit)
+        mean = weighting.mean(X)
+        if weighting.direction is not None:  # a constant feature is centred to zero, not rounding
+            mean = np.where(lowest == highest, highest, mean)
+        return cls(X, weighting, mean, unit)
 
     @property
     def shape(self) -> tuple[int, int]:

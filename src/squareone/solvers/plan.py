@@ -123,12 +123,15 @@ def make_plan(task: Task, requested: str, memory_limit: float) -> Plan:
         return Plan(task, candidates, requested, "asked for", memory_limit)
     possible = [c for c in candidates if not c.refused]
     if not possible:
-        _refuse(min(candidates, key=lambda c: c.bytes), candidates, task, memory_limit)
+        too_big = [c for c in candidates if c.bytes > memory_limit] or candidates
+        _refuse(min(too_big, key=lambda c: c.bytes), candidates, task, memory_limit)
     chosen, reason = _choose(task, possible)
     return Plan(task, candidates, chosen.solver, reason, memory_limit)
 
 
 def _choose(task: Task, possible: list[Candidate]) -> tuple[Candidate, str]:
+    if task.linear and task.alphas == "auto" and len(possible) > 1:
+        possible = [c for c in possible if c.solver != "cholesky"]  # the path costs no more
     by_name = {c.solver: c for c in possible}
     if task.linear and "svd" in by_name and by_name["svd"].flops <= _NEGLIGIBLE_LINEAR:
         return by_name["svd"], "the most accurate, and its cost is negligible at this size"
@@ -170,9 +173,10 @@ def _cholesky(task: Task) -> Candidate:
         flops = (single / 2 + double) * step + 2 * kernel + 9 * subset_size(n) ** 3
         form = "bracketed search, a factorisation per step"
         if not task.smooth:
-            refused = "a search needs a smooth criterion and one alpha for all targets"
-        elif task.linear:
-            refused = "for a linear kernel the path costs less"
+            refused = (
+                'alpha="auto" is searched by squared error and for all targets at once; give a '
+                "sequence of alphas"
+            )
     else:
         flops, form = _path_length(task) * step + kernel, "a Cholesky factorisation per alpha"
     rows = 0 if task.given else 3 * n * d
@@ -247,7 +251,7 @@ def _refuse(wanted: Candidate, candidates: list[Candidate], task: Task, limit: f
             0.5 if not task.linear or wanted.solver in ("cholesky", "spectral") else 1.0
         )
         half = " float32 rows halve it;" if task.itemsize == 8 else ""
-        rows = max(1, int(task.n * share * 0.98))
+        rows = int(task.n * share * 0.98)
         advice = f"What fits:{half} at most about {rows:,} rows with this solver"
     msg = (
         f'solver="{wanted.solver}" on {task.n:,} rows and {task.d:,} features needs '

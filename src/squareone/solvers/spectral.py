@@ -28,8 +28,9 @@ class SpectralFactor(BasisFactor):
         if self.weighting.direction is not None:
             values, vectors = values[:-1], vectors[:, :-1]
         if given:
-            _check_semidefinite(values, system.norm)
-        self.squares = np.maximum(values, 0.0)
+            _check_semidefinite(values, system.norm + system.tau)
+        # what is left of a zero matrix is rounding
+        self.squares = np.maximum(values, 0.0) if system.norm > 0 else np.zeros_like(values)
         self.vectors = vectors
         self.projections = vectors.T @ self.targets
         self._top = float(np.max(self.squares, initial=0.0))

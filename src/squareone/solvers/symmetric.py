@@ -12,6 +12,9 @@ from .weighting import Weighting
 # Beyond these the squares of entries leave the range of the type: the matrix is rescaled.
 _SAFE = {np.dtype(np.float64): (1e-100, 1e100), np.dtype(np.float32): (1e-12, 1e12)}
 
+# Share of the norm left by the projection below which its formula is rounding more than anything.
+_ALMOST_CONSTANT = 1e-3
+
 
 @dataclass
 class SymmetricSystem:
@@ -63,11 +66,20 @@ class SymmetricSystem:
         if u is None:
             return cls(K, weighting, targets, means, None, 0.0, unit, norm)
         coupling = symmetric_product(K, u)
-        norm = _projected_norm(norm, u, coupling)
-        tau = 2.0 * norm or 1.0
         inner = float(u.astype(np.float64) @ coupling)
-        _add_outer(K, u, (0.5 * (inner + tau) * u - coupling).astype(K.dtype))
-        return cls(K, weighting, targets, means, coupling, tau, unit, norm)
+        off = (0.5 * inner * u - coupling).astype(K.dtype)  # K + u offᵀ + off uᵀ is projected
+        projected = _projected_norm(norm, u, coupling)
+        if projected > _ALMOST_CONSTANT * norm:
+            tau = 2.0 * projected
+            _add_outer(K, u, off + (0.5 * tau * u).astype(K.dtype))
+        else:  # the rows are nearly equal: look at what is left, which may be rounding alone
+            _add_outer(K, u, off)
+            projected = frobenius_norm(K)
+            if projected <= 4.0 * K.shape[0] * float(np.finfo(K.dtype).eps) * norm:
+                K[...], projected = 0.0, 0.0
+            tau = 2.0 * projected or 1.0
+            _add_outer(K, u, (0.5 * tau * u).astype(K.dtype))
+        return cls(K, weighting, targets, means, coupling, tau, unit, projected)
 
     def expansion(self, A: Array) -> tuple[Array, Array]:
         """Kernel coefficients (n, t) and intercepts (t,) from solutions A = (B̃ + λ)⁻¹ỹ (n, t)."""
@@ -102,8 +114,8 @@ def _projected_norm(norm: float, u: Array, coupling: Array) -> float:
     """A bound on ‖B̃‖, from ‖B̃‖_F² = ‖B‖_F² − 2‖Bu‖² + (uᵀBu)² and the rounding of that."""
     m = coupling.astype(np.float64)
     squared = norm**2 - 2.0 * float(m @ m) + float(u.astype(np.float64) @ m) ** 2
-    rounding = float(np.sqrt(np.finfo(u.dtype).eps)) * 1e-1
-    return float(np.sqrt(max(squared, 0.0))) + rounding * norm
+    rounding = 0.1 * float(np.sqrt(np.finfo(u.dtype).eps)) * norm
+    return float(np.sqrt(max(squared, 0.0))) + rounding
 
 
 def _add_outer(K: Array, u: Array, z: Array) -> None:

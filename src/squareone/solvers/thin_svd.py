@@ -65,7 +65,9 @@ class SvdFactor(BasisFactor):
         else:
             U, self.singular, Vt = svd(reduced)
             self.axes = Vt.T
-        self.vectors = U if u is None else _reflect(u, np.vstack([np.zeros_like(U[:1]), U]))
+        if u is not None:
+            U = _reflect(u, np.vstack([np.zeros((1, U.shape[1]), U.dtype), U]))
+        self.vectors = U
 
     def _scaled(self, alphas: Array) -> Array:
         return (alphas / self.rows.unit / self.rows.unit).astype(self.squares.dtype)

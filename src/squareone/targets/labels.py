@@ -28,13 +28,21 @@ class Labels:
     @classmethod
     def of(cls, y: Any) -> Labels:
         """Read the classes off ``y``: (n,) labels or an (n, labels) indicator matrix."""
-        if type_of_target(y, input_name="y").startswith("multilabel"):
+        kind = type_of_target(y, input_name="y")
+        if kind.startswith("multilabel"):
             return cls(np.arange(y.shape[1]), True)
+        if y.ndim == 2:
+            msg = (
+                f"y has {y.shape[1]} columns of labels ({kind}): one column of classes, or an "
+                "indicator matrix of zeros and ones, is expected. Fit one classifier per column, "
+                "for instance with sklearn.multioutput.MultiOutputClassifier"
+            )
+            raise ValueError(msg)
         classes = np.unique(y)
         if classes.size < 2:
             msg = (
-                f"y has one class only, {classes[0]!r}: a classifier needs at least two classes "
-                "to tell apart"
+                f"y has one class only, {classes.tolist()[0]!r}: a classifier needs at least "
+                "two classes to tell apart"
             )
             raise ValueError(msg)
         return cls(classes, False)
