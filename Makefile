@@ -8,6 +8,9 @@ WORKERS ?= 2
 PYTEST_ARGS ?=
 
 BIN := $(VENV)/bin
+# Test workers share the cores: BLAS threads on top of them would wait for each other. Tests of
+# threads ask for two themselves.
+ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
@@ -41,10 +44,10 @@ demo: $(VENV)/.stamp-demo ## fit, choose and plot on small data sets
 	$(BIN)/python examples/demo.py
 
 test: $(VENV)/.stamp-test ## all tests and doctests (PYTEST_ARGS="-k loo" for some)
-	$(BIN)/python -m pytest -n $(WORKERS) $(PYTEST_ARGS)
+	$(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) $(PYTEST_ARGS)
 
 test-minimum: $(VENV_MINIMUM)/.stamp ## the laws and the estimators on the oldest supported versions
-	$(VENV_MINIMUM)/bin/python -m pytest -n $(WORKERS) -m "not slow" tests/laws tests/estimators $(PYTEST_ARGS)
+	$(ONE_THREAD) $(VENV_MINIMUM)/bin/python -m pytest -n $(WORKERS) -m "not slow" tests/laws tests/estimators $(PYTEST_ARGS)
 
 lint: $(VENV)/.stamp-dev ## ruff, mypy and the order of the rooms
 	$(BIN)/ruff check .

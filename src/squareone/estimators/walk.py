@@ -326,7 +326,9 @@ def _start(problem: Problem) -> float:
     factor = SpectralFactor(_system(problem, rows=rows))
     objective = Objective(LeaveOneOut(), problem.Y[rows], 1.0, None, False)
     path = choose_automatically(objective, factor)
-    return float(np.log(path.alphas[path.best()[0]]))
+    scores = path.scores[0]
+    good = scores >= scores.max() - 0.005 * abs(scores.max())  # of a plateau its upper end
+    return float(np.log(path.alphas[good].max()))
 
 
 def _search_in_single(problem: Problem, start: float, parts: list[Path]) -> tuple[float, bool]:

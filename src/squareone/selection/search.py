@@ -6,10 +6,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-# One step of the bracketing: a factor of eight in λ. Finer than this the error curve is a parabola.
-_STEP = np.log(8.0)
+# One step of the bracketing: a factor of four in λ.
+_STEP = np.log(4.0)
+# Sides of a bracket up to this are short enough for the error curve to be a parabola between them.
+_SHORT = np.log(2.1)
 # The search ends when the parabola through its three best points promises less than this share.
-_WORTH = 3e-4
+_WORTH = 1e-4
 _MOST = 14
 
 
@@ -38,10 +40,14 @@ def bracketed_minimum(
         best = min(seen, key=seen.__getitem__)
         if min(seen) < best < max(seen) or (len(seen) > 1 and best in (low, high)):
             break
-        step *= 1.3
+        step *= 1.6
         at(best + step if best == max(seen) else best - abs(step))
     while len(seen) < _MOST:
         best = min(seen, key=seen.__getitem__)
+        gap = _wide_side(seen, best)
+        if gap is not None:  # too far apart for a parabola to mean anything
+            at(gap)
+            continue
         target, gain = _parabola(seen, best)
         if gain <= _WORTH * abs(seen[best]):
             return target
@@ -49,10 +55,21 @@ def bracketed_minimum(
     return min(seen, key=seen.__getitem__)
 
 
-def _parabola(seen: dict[float, float], best: float) -> tuple[float, float]:
-    """Minimum of the parabola through the best point and its neighbours, and what it promises."""
+def _neighbours(seen: dict[float, float], best: float) -> tuple[float | None, float | None]:
     below = max((x for x in seen if x < best), default=None)
     above = min((x for x in seen if x > best), default=None)
+    return below, above
+
+
+def _wide_side(seen: dict[float, float], best: float) -> float | None:
+    """The middle of a side of the bracket that is too long, of two such sides the lower one."""
+    long = [x for x in _neighbours(seen, best) if x is not None and abs(best - x) > _SHORT]
+    return 0.5 * (best + min(long, key=seen.__getitem__)) if long else None
+
+
+def _parabola(seen: dict[float, float], best: float) -> tuple[float, float]:
+    """Minimum of the parabola through the best point and its neighbours, and what it promises."""
+    below, above = _neighbours(seen, best)
     if below is None or above is None:
         return best, 0.0
     left, right = best - below, above - best
@@ -63,5 +80,10 @@ def _parabola(seen: dict[float, float], best: float) -> tuple[float, float]:
         return best, 0.0
     slope = (slope_left * right + slope_right * left) / (left + right)
     offset = -0.5 * slope / curvature
-    # an even bracket keeps the next parabola honest: never closer than a tenth of a side
-    return best + float(np.clip(offset, -0.9 * left, 0.9 * right)), 0.25 * slope**2 / curvature
+    gain = 0.25 * slope**2 / curvature
+    # Towards the longer side go at least a quarter of it: else an uneven bracket stays uneven and
+    # its parabola creeps.
+    least = 0.25 * (right if offset > 0 else left)
+    if least > 0.25 * min(left, right) and gain > _WORTH * abs(seen[best]):
+        offset = np.copysign(max(abs(offset), least), offset)
+    return best + float(np.clip(offset, -0.9 * left, 0.9 * right)), gain
