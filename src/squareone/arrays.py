@@ -223,8 +223,8 @@ def eigh(A: Array) -> tuple[Array, Array]:
     needed on the way.
     """
     n = A.shape[0]
-    if n == 0:
-        return np.empty(0, A.dtype), A
+    if n <= 1:  # not every LAPACK takes these
+        return A.ravel().copy(), np.ones_like(A)
     copy_triangle(A, to_upper=True)
     with _calm_blas(n):
         values, vectors = scipy.linalg.eigh(
@@ -235,6 +235,9 @@ def eigh(A: Array) -> tuple[Array, Array]:
 
 def svd(A: Array) -> tuple[Array, Array, Array]:
     """Thin singular value decomposition ``A = U diag(s) Vt``; A is destroyed."""
+    if min(A.shape) == 0:
+        m, n = A.shape
+        return np.empty((m, 0), A.dtype), np.empty(0, A.dtype), np.empty((0, n), A.dtype)
     with _calm_blas(min(A.shape)):
         return scipy.linalg.svd(A, full_matrices=False, overwrite_a=True, check_finite=False)
 

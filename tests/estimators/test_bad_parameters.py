@@ -57,7 +57,7 @@ PARAMETERS = {
     "cv and holdout": ({"criterion": "holdout", "cv": 3}, ["cv=3", "'holdout'", "set one"]),
     "cv of one fold": ({"cv": 1}, ["cv", "[2, inf)", "Got 1"]),
     "cv of too many": ({"cv": 31}, ["31", "30"]),
-    "cv text": ({"cv": "five"}, ["`cv`", "integer", "Got five"]),
+    "cv text": ({"cv": "five"}, ["cv", "integer", "Got five"]),
     "cv empty": ({"cv": []}, ["cv gave no split"]),
     "cv overlapping": ({"cv": [([0, 1, 2], [2, 3])]}, ["fold 0", "both training and test"]),
     "cv without groups": ({"cv": GroupKFold(2)}, ["'groups'", "None"]),

@@ -39,7 +39,7 @@ ROWS = {
     "no feature": (X[:, :0], ValueError, ["0 feature(s) (shape=(30, 0))", "minimum of 1"]),
     "a scalar": (3.0, ValueError, ["Expected 2D array, got scalar array"]),
     "1-D": (X[:, 0], ValueError, ["Expected 2D array, got 1D array", "reshape(-1, 1)"]),
-    "3-D": (X[:, :, None], ValueError, ["array with dim 3", "dim <= 2"]),
+    "3-D": (X[:, :, None], ValueError, ["array with dim 3", "<= 2"]),
     "ragged": ([[1.0, 2.0], [3.0]], ValueError, ["inhomogeneous"]),
     "complex": (X + 1j, ValueError, ["Complex data not supported"]),
     "complex frame": (frame + 1j, ValueError, ["Complex data not supported"]),

@@ -255,6 +255,10 @@ def _as_numbers(y: Any) -> Array:
     if array.dtype.kind == "c":
         msg = f"Complex data not supported\ny is complex:\n{array}\n"
         raise ValueError(msg)
+    if array.dtype.kind == "O":  # pandas' NA is no number: let it be found as missing
+        array = np.array(
+            [np.nan if _is_missing(v) else v for v in array.ravel()], dtype=object
+        ).reshape(array.shape)
     try:
         array = array.astype(np.float64)
     except (TypeError, ValueError) as error:
