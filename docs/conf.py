@@ -22,7 +22,15 @@ default_role = "code"
 html_theme = "pydata_sphinx_theme"
 html_title = f"squareone {release}"
 html_show_sourcelink = False
-html_theme_options = {"navigation_with_keys": False, "show_toc_level": 2}
+html_theme_options = {
+    "header_links_before_dropdown": 6,
+    "navigation_with_keys": False,
+    "show_toc_level": 2,
+}
+# Pages without pages below them leave the room of the left column to the text.
+html_sidebars = {page: [] for page in ("index", "tutorial", "derivations", "changelog")}
+html_static_path = ["_static"]
+html_css_files = ["wider.css"]
 
 autosummary_generate = True
 # Packages export their names from the files that hold them: follow __all__.

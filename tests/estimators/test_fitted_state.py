@@ -29,7 +29,7 @@ def test_an_estimator_that_was_not_fitted_says_so(model, target):
 INTERRUPTED = [
     "squareone.estimators.validation.check_scale",
     "squareone.estimators.base.make_plan",
-    "squareone.estimators.walk._system",
+    "squareone.estimators.problem.Problem.system",
     "squareone.estimators.walk._choose",
     "squareone.estimators.walk._model",
     "squareone.estimators.base.Record",

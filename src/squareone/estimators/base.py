@@ -28,9 +28,10 @@ from ..solvers import Plan, Task, make_plan
 from ..solvers.memory import memory_limit as bytes_allowed
 from ..targets import Labels, Responses
 from . import validation
+from .problem import Problem
 from .record import Record
 from .scoring import held_out_scorer
-from .walk import Problem, solve
+from .walk import solve
 
 SOLVERS = ("auto", "cholesky", "gram", "spectral", "svd")
 
@@ -58,18 +59,34 @@ class RegularisedLeastSquares(BaseEstimator):
         "random_state": ["random_state"],
     }
 
-    kernel: str | Kernel
-    alpha: Any
-    solver: str
-    criterion: str
-    cv: Any
-    scoring: Any
-    fit_intercept: bool
-    alpha_per_target: bool
-    validation_fraction: float
-    memory_limit: float | str | None
-    keep_factor: bool
-    random_state: Any
+    def __init__(
+        self,
+        kernel: str | Kernel = "gaussian",
+        alpha: Any = "auto",
+        *,
+        solver: str = "auto",
+        criterion: str = "loo",
+        cv: Any = None,
+        scoring: Any = None,
+        fit_intercept: bool = True,
+        alpha_per_target: bool = False,
+        validation_fraction: float = 0.1,
+        memory_limit: float | str | None = None,
+        keep_factor: bool = True,
+        random_state: Any = None,
+    ) -> None:
+        self.kernel = kernel
+        self.alpha = alpha
+        self.solver = solver
+        self.criterion = criterion
+        self.cv = cv
+        self.scoring = scoring
+        self.fit_intercept = fit_intercept
+        self.alpha_per_target = alpha_per_target
+        self.validation_fraction = validation_fraction
+        self.memory_limit = memory_limit
+        self.keep_factor = keep_factor
+        self.random_state = random_state
 
     # --- what a subclass says ---
 
@@ -83,7 +100,24 @@ class RegularisedLeastSquares(BaseEstimator):
 
     # --- fit ---
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+        """Fit, and choose λ.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Rows; for a precomputed kernel its matrix (n, n).
+        y : array-like of shape (n,) or (n, t)
+            Targets; for a classifier classes, or an indicator matrix of several labels per row.
+        sample_weight : array-like of shape (n,) or float, optional
+            Weights at or above zero.
+        groups : array-like of shape (n,), optional
+            For a ``cv`` that splits by groups.
+
+        Returns
+        -------
+        self
+        """
         self._forget()
         try:
             problem, targets = self._problem(X, y, sample_weight, groups)

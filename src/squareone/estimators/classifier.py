@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassifierMixin
@@ -13,8 +13,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from ..arrays import Array
 from ..kernels import Kernel
 from ..targets import Labels
-from . import validation
 from .base import RegularisedLeastSquares
+from .target_validation import check_labels
 
 
 class RLSClassifier(ClassifierMixin, RegularisedLeastSquares):
@@ -108,39 +108,21 @@ coef_, intercept_, plan_, n_features_in_, feature_names_in_
         random_state: Any = None,
         class_weight: dict[Any, float] | str | None = None,
     ) -> None:
-        self.kernel = kernel
-        self.alpha = alpha
-        self.solver = solver
-        self.criterion = criterion
-        self.cv = cv
-        self.scoring = scoring
-        self.fit_intercept = fit_intercept
-        self.alpha_per_target = alpha_per_target
-        self.validation_fraction = validation_fraction
-        self.memory_limit = memory_limit
-        self.keep_factor = keep_factor
-        self.random_state = random_state
+        super().__init__(
+            kernel,
+            alpha,
+            solver=solver,
+            criterion=criterion,
+            cv=cv,
+            scoring=scoring,
+            fit_intercept=fit_intercept,
+            alpha_per_target=alpha_per_target,
+            validation_fraction=validation_fraction,
+            memory_limit=memory_limit,
+            keep_factor=keep_factor,
+            random_state=random_state,
+        )
         self.class_weight = class_weight
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
-        """Fit, and choose λ.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-            Rows; for a precomputed kernel its matrix (n, n).
-        y : array-like of shape (n,) or (n, labels)
-            Classes, or an indicator matrix of several labels per row.
-        sample_weight : array-like of shape (n,) or float, optional
-            Weights at or above zero.
-        groups : array-like of shape (n,), optional
-            For a ``cv`` that splits by groups.
-
-        Returns
-        -------
-        self
-        """
-        return self._fit(X, y, sample_weight, groups)
 
     def decision_function(self, X: Any) -> Array:
         """Decision values: above zero means the second class, or the label; the largest class wins.
@@ -173,7 +155,7 @@ coef_, intercept_, plan_, n_features_in_, feature_names_in_
         return self._record.targets.decode(values)
 
     def _read_targets(self, X: Array, y: Any) -> tuple[Array, Labels, Array]:
-        y = validation.check_labels(y, X)
+        y = check_labels(y, X)
         check_classification_targets(y)
         targets = Labels.of(y)
         return y, targets, targets.columns(y, X.dtype)

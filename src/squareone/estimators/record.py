@@ -11,7 +11,8 @@ from ..arrays import Array
 from ..selection import LeaveOneOut, Path, evaluate
 from ..solvers import Factor
 from ..targets import Labels, Responses
-from .walk import Outcome, Problem
+from .problem import Problem
+from .walk import Outcome
 
 
 class Record:

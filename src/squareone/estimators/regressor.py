@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 from sklearn.base import RegressorMixin
 
 from ..arrays import Array
-from ..kernels import Kernel
 from ..targets import Responses
-from . import validation
 from .base import RegularisedLeastSquares
+from .target_validation import check_responses
 
 
 class RLSRegressor(RegressorMixin, RegularisedLeastSquares):
@@ -117,55 +116,6 @@ class RLSRegressor(RegressorMixin, RegularisedLeastSquares):
     54.2
     """
 
-    def __init__(
-        self,
-        kernel: str | Kernel = "gaussian",
-        alpha: Any = "auto",
-        *,
-        solver: str = "auto",
-        criterion: str = "loo",
-        cv: Any = None,
-        scoring: Any = None,
-        fit_intercept: bool = True,
-        alpha_per_target: bool = False,
-        validation_fraction: float = 0.1,
-        memory_limit: float | str | None = None,
-        keep_factor: bool = True,
-        random_state: Any = None,
-    ) -> None:
-        self.kernel = kernel
-        self.alpha = alpha
-        self.solver = solver
-        self.criterion = criterion
-        self.cv = cv
-        self.scoring = scoring
-        self.fit_intercept = fit_intercept
-        self.alpha_per_target = alpha_per_target
-        self.validation_fraction = validation_fraction
-        self.memory_limit = memory_limit
-        self.keep_factor = keep_factor
-        self.random_state = random_state
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
-        """Fit, and choose λ.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-            Rows; for a precomputed kernel its matrix (n, n).
-        y : array-like of shape (n,) or (n, t)
-            Targets.
-        sample_weight : array-like of shape (n,) or float, optional
-            Weights at or above zero.
-        groups : array-like of shape (n,), optional
-            For a ``cv`` that splits by groups.
-
-        Returns
-        -------
-        self
-        """
-        return self._fit(X, y, sample_weight, groups)
-
     def predict(self, X: Any) -> Array:
         """Predict targets.
 
@@ -186,7 +136,7 @@ class RLSRegressor(RegressorMixin, RegularisedLeastSquares):
         return self._record.targets.shaped(values)
 
     def _read_targets(self, X: Array, y: Any) -> tuple[Array, Responses, Array]:
-        y = validation.check_responses(y, X)
+        y = check_responses(y, X)
         targets = Responses.of(y)
         return y, targets, targets.columns(y)
 

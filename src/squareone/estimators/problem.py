@@ -1,0 +1,98 @@
+"""What a fit has to solve, and the kernel matrix made ready for it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..arrays import Array
+from ..kernels import Kernel, Linear, Precomputed
+from ..kernels.base import check_range
+from ..kernels.precomputed import copy_symmetric
+from ..kernels.tiles import kernel_matrix
+from ..selection import Objective
+from ..solvers import CentredRows, DualFeatures, Plan, SymmetricSystem, Weighting
+
+
+@dataclass
+class Problem:
+    """Everything a fit needs, validated.
+
+    Attributes
+    ----------
+    X : array (n, d)
+        Rows of positive weight, or the kernel matrix between them (n, n).
+    Y : array (n, t)
+        Target columns, in units of ``unit``.
+    weights : array (n,) or None
+    kernel : Kernel
+        With numbers for parameters.
+    alpha : float, array or "auto"
+    objective : Objective
+    plan : Plan
+        Its solver may be changed for a better conditioned one where ``requested`` is ``"auto"``.
+    kept : array (n,)
+        Which of the user's rows these are: those of positive weight.
+    dropped : array
+        The other rows (m, d), or their kernel values (m, n).
+    """
+
+    X: Array
+    Y: Array
+    unit: float
+    weights: Array | None
+    intercept: bool
+    kernel: Kernel
+    alpha: float | Array | str
+    objective: Objective
+    plan: Plan
+    requested: str
+    kept: Array
+    dropped: Array
+    rng: np.random.RandomState
+
+    @property
+    def given(self) -> bool:
+        """Whether X is a kernel matrix."""
+        return isinstance(self.kernel, Precomputed)
+
+    @property
+    def linear(self) -> bool:
+        """Whether the model is a hyperplane."""
+        return isinstance(self.kernel, Linear)
+
+    def weighting(self, dtype: np.dtype | None = None) -> Weighting:
+        """Weights and intercept, in a precision."""
+        return Weighting.of(self.X.shape[0], self.weights, self.intercept, dtype or self.X.dtype)
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Count the seconds spent inside towards a stage of the plan."""
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            spent = time.perf_counter() - start
+            self.plan.stages[name] = self.plan.stages.get(name, 0.0) + spent
+
+    def system(self, dtype: np.dtype | None = None, rows: Array | None = None) -> SymmetricSystem:
+        """The kernel matrix made ready, in another precision or for some rows only if asked."""
+        dtype = dtype or self.X.dtype
+        X, Y, weights = self.X, self.Y, self.weights
+        if rows is not None:
+            X = X[np.ix_(rows, rows)] if self.given else X[rows]
+            Y, weights = Y[rows], None if weights is None else weights[rows]
+        X, Y = X.astype(dtype, copy=False), Y.astype(dtype, copy=False)
+        weighting = Weighting.of(X.shape[0], weights, self.intercept, dtype)
+        if self.linear:
+            return DualFeatures.of(CentredRows.of(X, weighting), Y)
+        if self.given:
+            K = copy_symmetric(X)
+        else:
+            check_range(self.kernel, X)
+            K = kernel_matrix(self.kernel, X, both_triangles=False)
+        return SymmetricSystem.prepare(K, Y, weighting)
