@@ -33,8 +33,6 @@ html_static_path = ["_static"]
 html_css_files = ["wider.css"]
 
 autosummary_generate = True
-# Packages export their names from the files that hold them: follow __all__.
-autosummary_ignore_module_all = False
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 numpydoc_show_class_members = False
