@@ -1,4 +1,4 @@
-"""The lists the laws run over. A new solver, kernel or criterion is one line here."""
+"""The lists the laws run over. A new solver or kernel is one line here."""
 
 from dataclasses import dataclass
 

@@ -1,10 +1,13 @@
 """Ill-conditioned designs against fifty digits, and λ from 1e-12 to 1e12."""
 
+import warnings
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
 from squareone import RLSRegressor
+from squareone.errors import IllConditionedWarning
 from squareone.kernels import Gaussian
 from tests.laws.cases import make_data
 from tests.reference import brute_force, fifty_digits
@@ -33,8 +36,11 @@ def test_hilbert_designs(shape, alpha, intercept):
         "spectral": 100 * eps * (1 + norm**2 / alpha),
     }
     for solver, bound in bounds.items():
-        model = RLSRegressor("linear", alpha, solver=solver, fit_intercept=intercept).fit(X, y)
-        error = np.abs((y - model.loo_predictions_) - exact).max() / np.abs(exact).max()
+        with warnings.catch_warnings():
+            if solver != "svd":  # at 1e-12 the others say that they are lost
+                warnings.simplefilter("ignore", IllConditionedWarning)
+            model = RLSRegressor("linear", alpha, solver=solver, fit_intercept=intercept).fit(X, y)
+            error = np.abs((y - model.loo_predictions_) - exact).max() / np.abs(exact).max()
         assert error <= bound, solver
     model = RLSRegressor("linear", alpha, fit_intercept=intercept).fit(X, y)
     assert model.plan_.solver == "svd"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from copy import deepcopy
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -287,7 +288,9 @@ class RegularisedLeastSquares(BaseEstimator):
         -----
         **Cost**: the checks of the input; nothing is factored.
         """
-        problem, _ = type(self)(**self.get_params(deep=False))._problem(X, y, sample_weight, groups)
+        parameters = self.get_params(deep=False)
+        parameters["random_state"] = deepcopy(self.random_state)  # a fit draws the same numbers
+        problem, _ = type(self)(**parameters)._problem(X, y, sample_weight, groups)
         return problem.plan
 
     def _remember(self, problem: Problem, record: Record, targets: Responses | Labels) -> None:

@@ -12,7 +12,7 @@ from ..selection import LeaveOneOut, Path, evaluate
 from ..solvers import Factor
 from ..targets import Labels, Responses
 from .problem import Problem
-from .walk import Outcome
+from .walk import Outcome, report_conditioning
 
 
 class Record:
@@ -56,7 +56,9 @@ class Record:
     def _path(self, name: str) -> Path:
         """The path; for a given λ its one point, computed now, for the attribute ``name``."""
         if self._walked is None:
-            self._walked = evaluate(self._objective, self._kept_factor(name), self.alphas[:1])
+            factor = self._kept_factor(name)
+            self._walked = evaluate(self._objective, factor, self.alphas[:1])
+            report_conditioning(factor, self.alphas)
         return self._walked
 
     def path(self, name: str) -> dict[str, Array]:
@@ -97,4 +99,5 @@ class Record:
             columns = np.flatnonzero(self.alphas == alpha)
             _, errors = LeaveOneOut().held_out(factor, np.array([alpha]))
             values[np.ix_(self._kept, columns)] = (Y - errors[:, :, 0])[:, columns] * unit
+        report_conditioning(factor, self.alphas)
         return values

@@ -50,7 +50,7 @@ def solve(problem: Problem) -> Outcome:
         alphas = np.broadcast_to(path.alphas[path.best()], (t,)).copy()
     with problem.stage("coefficients"):
         model = _model(problem, factor, alphas)
-        _report_conditioning(factor, alphas)
+        report_conditioning(factor, alphas)
     return Outcome(alphas, model, factor, path)
 
 
@@ -145,14 +145,14 @@ def _check_zero(factor: Factor, alpha: float | Array | str) -> None:
     if factor.error_estimate(0.0) > _WORTH_A_WARNING:
         msg = (
             "alpha=0 asks for an unregularised fit, and the system is singular in "
-            f"{factor.targets.dtype.name}: the rows or features depend on each other, or there are "
-            "more rows than features in a kernel matrix of features. Use an alpha above zero; for "
-            'kernel="linear" solver="svd" solves what can be solved'
+            f"{factor.targets.dtype.name}: rows or features depend on each other. Use an alpha "
+            'above zero, or, for kernel="linear" with more rows than features, solver="svd"'
         )
         raise SingularSystemError(msg)
 
 
-def _report_conditioning(factor: Factor, alphas: Array) -> None:
+def report_conditioning(factor: Factor, alphas: Array) -> None:
+    """Warn where rounding may have changed the result by more than a per cent."""
     estimate = max(factor.error_estimate(float(alpha)) for alpha in np.unique(alphas))
     if estimate > _WORTH_A_WARNING:
         warnings.warn(

@@ -58,8 +58,9 @@ def copy_symmetric(K: Array) -> Array:
     """
     n = K.shape[0]
     copy = np.empty((n, n), K.dtype)
-    tolerance = (1e-8 if K.dtype == np.float64 else 1e-4) * float(np.max(np.abs(np.diagonal(K))))
+    share = 1e-8 if K.dtype == np.float64 else 1e-4
     worst: list[tuple[float, int, int]] = []
+    peaks: list[float] = []
 
     def average(tile: tuple[slice, slice]) -> None:
         rows, columns = tile
@@ -69,12 +70,13 @@ def copy_symmetric(K: Array) -> Array:
         np.abs(out, out=out)
         i, j = np.unravel_index(int(np.argmax(out)), out.shape)
         worst.append((float(out[i, j]), rows.start + int(i), columns.start + int(j)))
+        peaks.append(float(max(abs(below.max()), abs(below.min()))))
         np.add(below, above, out=out)
         out *= 0.5
 
     for_each(average, lower_tiles(n))
     difference, i, j = max(worst)
-    if difference > tolerance:
+    if difference > share * max(peaks):
         msg = (
             f"the precomputed kernel matrix is not symmetric: entries ({i}, {j}) = {K[i, j]:.6g} "
             f"and ({j}, {i}) = {K[j, i]:.6g} differ by {difference:.3g}. A kernel matrix between "

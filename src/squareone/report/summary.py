@@ -97,7 +97,10 @@ def _errors(estimator: RegularisedLeastSquares) -> dict[str, str]:
 
 
 def _leave_one_out(estimator: RegularisedLeastSquares, y: Array) -> dict[str, str]:
-    values = estimator.loo_predictions_
+    try:
+        values = estimator.loo_predictions_
+    except AttributeError:
+        return {"leave-one-out predictions": "not computed: fit again with keep_factor=True"}
     y = y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
     check_consistent_length(values, y)
     if not is_classifier(estimator):

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from functools import cached_property
 
 import numpy as np
 
@@ -89,6 +90,11 @@ class BasisFactor(Factor):
     base_residuals: Array | None = None  # (n, t)
     base_complements: Array | None = None  # (n,)
 
+    @cached_property
+    def least_complements(self) -> dict[float, float]:
+        """The least 1 − h seen, by λ, where it is a difference and so known to rounding only."""
+        return {}
+
     @abstractmethod
     def basis(self, rows: slice | Array) -> Array:
         """Rows of A: (b, k)."""
@@ -103,6 +109,8 @@ class BasisFactor(Factor):
         filtered = (self.projections[:, :, None] * F[:, None, :]).reshape(F.shape[0], -1)
         size = max(64, _BLOCK // max(F.shape[0], filtered.shape[1]))
 
+        least: list[Array] = []
+
         def block(rows: slice) -> None:
             A = self.basis(rows)
             residuals = (A @ filtered).reshape(-1, t, alphas.size)
@@ -111,9 +119,13 @@ class BasisFactor(Factor):
                 residuals += self.base_residuals[rows, :, None]
             if self.base_complements is not None:
                 complements += self.base_complements[rows, None]
+                np.maximum(complements, np.finfo(complements.dtype).tiny, out=complements)
+                least.append(complements.min(axis=0))
             visitor(rows, residuals, complements)
 
         for_each(block, blocks(self.n, size))
+        if least:
+            self.least_complements.update(zip(alphas, np.min(least, axis=0), strict=True))
 
     def degrees_of_freedom(self, alphas: Array) -> Array:
         s2 = self.squares.astype(np.float64)[:, None]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays import Array, eigh
-from .factor import BasisFactor, Visitor
+from .factor import BasisFactor
 from .features import CentredRows
 from .folds import errors_of_thin_basis
 
@@ -33,7 +33,6 @@ class GramFactor(BasisFactor):
         self.base_complements = (
             np.ones(self.n) if u is None else 1.0 - np.square(u, dtype=np.float64)
         )
-        self.least_complement = 1.0  # seen so far: what 1 − h lost by subtraction
         self.largest = float(np.max(self.squares, initial=0.0)) * rows.unit**2
 
     def _against_targets(self) -> Array:
@@ -45,13 +44,6 @@ class GramFactor(BasisFactor):
 
     def _scaled(self, alphas: Array) -> Array:
         return alphas / self.rows.unit / self.rows.unit
-
-    def visit(self, alphas: Array, visitor: Visitor) -> None:
-        def watch(rows: slice, residuals: Array, complements: Array) -> None:
-            self.least_complement = min(self.least_complement, float(complements.min()))
-            visitor(rows, residuals, complements)
-
-        super().visit(alphas, watch)
 
     def basis(self, rows: slice | Array) -> Array:
         return self.rows[rows] @ self.axes
@@ -87,6 +79,5 @@ class GramFactor(BasisFactor):
         scaled = alpha / self.rows.unit / self.rows.unit
         smallest, largest = float(self.squares.min()) + scaled, float(self.squares.max()) + scaled
         eps = float(np.finfo(self.targets.dtype).eps)
-        if smallest <= 0 or self.least_complement <= 0:
-            return np.inf
-        return eps * largest / smallest / self.least_complement
+        least = self.least_complements.get(alpha, 1.0)
+        return eps * largest / smallest / least if smallest > 0 else np.inf

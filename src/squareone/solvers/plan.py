@@ -148,7 +148,7 @@ def _choose(task: Task, possible: list[Candidate]) -> tuple[Candidate, str]:
         return cheapest, (
             "the fewest flops; the features' condition is checked, and svd taken if it is too high"
         )
-    return cheapest, "the fewest flops of those that fit in memory"
+    return cheapest, "the fewest flops of those that can do it in this memory"
 
 
 def _candidates(task: Task) -> list[Candidate]:
@@ -225,7 +225,8 @@ def _gram(task: Task) -> Candidate:
     refused = (
         "" if d <= LARGEST_EIGENPROBLEM else f"LAPACK stops at {LARGEST_EIGENPROBLEM:,} features"
     )
-    needed = 8 * (3.1 * d * d + min(16 * d * d, 4e6)) + task.itemsize * (6.0 * n * task.t + 1e6)
+    blocks = 8.0 * max(131_072, 256 * d) if n * d > 131_072 else 8.0 * n * d
+    needed = 8 * (3.1 * d * d + min(16 * d * d, 4e6)) + task.itemsize * (6.0 * n * task.t + blocks)
     return Candidate("gram", flops, needed, "eigendecomposition of XᵀX, two passes", refused)
 
 

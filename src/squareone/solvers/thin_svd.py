@@ -50,7 +50,8 @@ class SvdFactor(BasisFactor):
         turn[lead:, lead:], self.singular, Vt = svd(qr.R[lead:, lead:].copy())
         self._all_vectors = qr.rotated(turn)
         self.vectors, self.axes = self._all_vectors[:, lead:], Vt.T
-        self.base_complements = 1.0 - np.einsum("ij,ij->i", self._all_vectors, self._all_vectors)
+        squares = np.einsum("ij,ij->i", self._all_vectors, self._all_vectors)
+        self.base_complements = np.maximum(1.0 - squares, 0.0)
 
     def _decompose_wide(self, n: int, d: int) -> None:
         """QR of X̃ᵀ by blocks of features, after u is reflected away."""
@@ -110,7 +111,9 @@ class SvdFactor(BasisFactor):
         smallest = float(np.sqrt(self.squares[-1] + scaled))
         largest = float(np.sqrt(self.squares[0] + scaled))
         eps = float(np.finfo(self.squares.dtype).eps)
-        return eps * largest / smallest if smallest > 0 else np.inf
+        if smallest == 0:
+            return np.inf
+        return eps * (largest / smallest + 1.0 / self.least_complements.get(alpha, 1.0))
 
 
 def _reflect(u: Array, A: Array) -> Array:
