@@ -301,6 +301,19 @@ def _row_parts(n: int, k: int) -> list[slice]:
     return parts
 
 
+def solve_positive(S: Array, R: Array) -> Array:
+    """``S⁻¹ R`` for a small positive definite ``S`` (m, m), destroyed, and ``R`` (m, t)."""
+    with _calm_blas(S.shape[0]):
+        cholesky(S)
+        return cholesky_solve(S, R)
+
+
+def power_of_two(values: Array) -> float:
+    """The power of two nearest the largest magnitude: a unit that rounds nothing. One for zeros."""
+    peak = float(max(abs(values.max(initial=0.0)), abs(values.min(initial=0.0))))
+    return 2.0 ** float(np.round(np.log2(peak))) if peak > 0 else 1.0
+
+
 # --- passes over an n x n matrix ----------------------------------------------------------------
 
 

@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from ..arrays import Array
+from ..arrays import Array, power_of_two
 from ..kernels import BY_NAME, Gaussian, Kernel, Linear
 from ..models import Hyperplane
 from ..selection import (
@@ -161,7 +161,7 @@ class RegularisedLeastSquares(BaseEstimator):
             X = X[np.ix_(kept, kept)] if given else X[kept]
             columns, weights = columns[kept], weights[kept]
         kernel = kernel.resolve(X, rng)
-        unit = _power_of_two(columns)
+        unit = power_of_two(columns)
         Y = np.ascontiguousarray(columns / columns.dtype.type(unit))
         scorer = held_out_scorer(
             self.scoring,
@@ -376,9 +376,3 @@ class RegularisedLeastSquares(BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = validation.is_precomputed(self.kernel)
         return tags
-
-
-def _power_of_two(columns: Array) -> float:
-    """A unit for the targets in which squares neither overflow nor vanish, free of rounding."""
-    peak = float(np.max(np.abs(columns), initial=0.0))
-    return 2.0 ** float(np.round(np.log2(peak))) if peak > 0 else 1.0

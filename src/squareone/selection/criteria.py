@@ -22,8 +22,6 @@ class Criterion(ABC):
     """A number per target and λ; the smaller the better."""
 
     name: str
-    #: Whether there are values of held-out rows for a scorer to look at.
-    has_values: bool = True
 
     @abstractmethod
     def mean_squares(self, factor: Factor, alphas: Array) -> Array:
@@ -70,7 +68,6 @@ class GeneralisedCrossValidation(Criterion):
     """n‖√w r‖² / (n − tr H)²: leave-one-out with every leverage replaced by their mean."""
 
     name = "gcv"
-    has_values = False
 
     def mean_squares(self, factor: Factor, alphas: Array) -> Array:
         sums: dict[int, tuple[Array, Array]] = {}
@@ -82,7 +79,7 @@ class GeneralisedCrossValidation(Criterion):
         factor.visit(alphas, add)
         squares = np.sum([sums[start][0] for start in sorted(sums)], axis=0)
         traces = np.sum([sums[start][1] for start in sorted(sums)], axis=0)
-        return factor.n * squares / traces**2
+        return factor.n * squares / traces**2 * factor.weighting.unit
 
 
 @dataclass(frozen=True)

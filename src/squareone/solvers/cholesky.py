@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays import (
+    TILE,
     Array,
+    blocks,
     cholesky,
     cholesky_solve,
     column_square_sums,
@@ -15,7 +17,7 @@ from ..arrays import (
 )
 from ..errors import NotPositiveSemidefiniteError, SingularSystemError
 from .factor import Factor, Visitor
-from .folds import solve_positive
+from .folds import solve_fold
 from .spectral import not_semidefinite
 from .symmetric import SymmetricSystem
 
@@ -46,7 +48,10 @@ class CholeskyFactor(Factor):
         self.system = system
         self.weighting = system.weighting
         self.targets = system.targets
-        self.largest = system.norm * system.unit
+        self.alpha_units = system.alpha_units
+        self.largest = system.norm * system.unit * self.weighting.unit
+        # beyond this λ the fit is the mean to all digits, and λ itself may leave the type's range
+        self._most = (system.norm or 1.0) / float(np.finfo(self.targets.dtype).eps) ** 2
         self._diagonal = np.diagonal(system.matrix).copy()
         self._several = several or given
         self._alpha: float | None = None
@@ -61,7 +66,7 @@ class CholeskyFactor(Factor):
         norm = self.system.norm + self.system.tau
         rounding = 10.0 * n * float(np.finfo(self.targets.dtype).eps) * norm
         try:
-            self._factor_shifted(rounding or 1.0)
+            self._factor_shifted(rounding)
         except SingularSystemError:
             msg = not_semidefinite(
                 "adding rounding to its diagonal does not make it positive definite"
@@ -81,8 +86,9 @@ class CholeskyFactor(Factor):
         if self._alpha == alpha:
             return
         self._alpha = None
+        self._shift = min(float(self.scaled(alpha)), self._most)
         try:
-            self._factor_shifted(alpha / self.system.unit)
+            self._factor_shifted(self._shift)
         except SingularSystemError as failure:
             precision = self.targets.dtype.name
             msg = (
@@ -100,17 +106,19 @@ class CholeskyFactor(Factor):
     def complements(self) -> Array:
         """diag of the inverse without the direction u, (n,): (1 − h)/λ at the current λ."""
         if self._complements is None:
-            self.error_estimate(self._alpha or 0.0)  # while L is still there
+            alpha = self._alpha or 0.0
+            self.error_estimate(alpha)  # while L is still there
+            self._alpha = None  # an interrupt must not leave half an inverse behind as L
             triangular_inverse(self.system.matrix)
             diagonal = column_square_sums(self.system.matrix)
             u = self.weighting.direction
             if u is not None:
                 diagonal -= np.square(u, dtype=np.float64) * self._share_of_u()
-            self._complements = diagonal
+            self._complements, self._alpha = diagonal, alpha
         return self._complements
 
     def _share_of_u(self) -> float:
-        return 1.0 / (self.system.tau + (self._alpha or 0.0) / self.system.unit)
+        return 1.0 / (self.system.tau + self._shift)
 
     def visit(self, alphas: Array, visitor: Visitor) -> None:
         t = self.targets.shape[1]
@@ -128,31 +136,39 @@ class CholeskyFactor(Factor):
         for i, alpha in enumerate(alphas):
             self.factor(float(alpha))
             self.complements()  # L becomes its inverse
-            columns = self.system.matrix[:, removed]
-            columns[np.arange(self.n)[:, None] < removed] = 0.0
-            inverse = columns.T @ columns
+            inverse = self._inverse_block(removed)
             if u is not None:
                 inverse -= np.outer(u[removed], u[removed]) * inverse.dtype.type(self._share_of_u())
-            errors[:, :, i] = solve_positive(inverse, self.solutions[removed])
+            errors[:, :, i] = solve_fold(inverse, self.solutions[removed])
         return errors
+
+    def _inverse_block(self, rows: Array) -> Array:
+        """The rows and columns ``rows`` (m,) of the inverse: L⁻ᵀL⁻¹ by blocks of rows of L⁻¹."""
+        block = np.zeros((rows.size, rows.size), self.targets.dtype)
+        for piece in blocks(self.n, TILE):
+            part = self.system.matrix[piece, rows]
+            part[np.arange(piece.start, piece.stop)[:, None] < rows] = 0.0  # above the diagonal
+            block += part.T @ part
+        return block
 
     def degrees_of_freedom(self, alphas: Array) -> Array:
         dof = np.empty(alphas.size)
         for i, alpha in enumerate(alphas):
             self.factor(float(alpha))
-            dof[i] = self.n - float(alpha) / self.system.unit * self.complements().sum()
+            dof[i] = self.n - self._shift * self.complements().sum()
         return dof
 
     def coefficients(self, alphas: Array) -> tuple[Array, Array]:
         A = np.empty_like(self.targets)
         for alpha in np.unique(alphas):
             self.factor(float(alpha))
-            A[:, alphas == alpha] = self.solutions[:, alphas == alpha]
+            excess = max(float(self.scaled(alpha)) / self._shift, 1.0) if self._shift else 1.0
+            A[:, alphas == alpha] = self.solutions[:, alphas == alpha] / A.dtype.type(excess)
         return self.system.expansion(A)
 
     def error_estimate(self, alpha: float) -> float:
         eps = float(np.finfo(self.targets.dtype).eps)
-        shift = alpha / self.system.unit
+        shift = min(float(self.scaled(alpha)), self._most)
         norm = self.system.norm + shift
         bound = eps * norm / shift if shift > 0 else np.inf
         if bound <= _NO_DOUBT[self.targets.dtype]:

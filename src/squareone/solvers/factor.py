@@ -41,6 +41,9 @@ class Factor(ABC):
     targets: Array
     largest: float
 
+    #: What λ is divided by, one after the other: their product may overflow.
+    alpha_units: tuple[float, ...] = ()
+
     #: Whether many λ at once cost hardly more than one.
     many_at_once: bool = True
 
@@ -71,6 +74,14 @@ class Factor(ABC):
     @abstractmethod
     def error_estimate(self, alpha: float) -> float:
         """Relative error to expect from rounding at this λ: eps times a condition number."""
+
+    def scaled(self, alphas: Array) -> Array:
+        """λ in the units of what was factored, in float64."""
+        scaled = np.asarray(alphas, dtype=np.float64)
+        with np.errstate(over="ignore", under="ignore"):
+            for unit in self.alpha_units:
+                scaled = scaled / unit
+        return np.minimum(scaled, np.finfo(np.float64).max)
 
     def chunks(self, alphas: Array) -> list[Array]:
         """``alphas`` (L,) in the pieces in which they are best asked for."""
@@ -113,7 +124,7 @@ class BasisFactor(Factor):
 
         def block(rows: slice) -> None:
             A = self.basis(rows)
-            residuals = (A @ filtered).reshape(-1, t, alphas.size)
+            residuals = (A @ filtered).reshape(A.shape[0], t, alphas.size)
             complements = np.square(A) @ F
             if self.base_residuals is not None:
                 residuals += self.base_residuals[rows, :, None]
@@ -129,8 +140,8 @@ class BasisFactor(Factor):
 
     def degrees_of_freedom(self, alphas: Array) -> Array:
         s2 = self.squares.astype(np.float64)[:, None]
-        with np.errstate(invalid="ignore"):  # 0/0 at λ = 0: a direction that is not there
-            shares = np.nan_to_num(s2 / (s2 + alphas))
+        with np.errstate(invalid="ignore", over="ignore"):  # 0/0: a direction that is not there
+            shares = np.nan_to_num(s2 / (s2 + self.scaled(alphas)))
         return shares.sum(axis=0) + (self.weighting.direction is not None)
 
     def _fitted(self, alphas: Array, removed: Array) -> tuple[Array, Array]:
@@ -138,7 +149,24 @@ class BasisFactor(Factor):
         A = self.basis(removed)
         F = self.filters(alphas)
         filtered = (self.projections[:, :, None] * F[:, None, :]).reshape(F.shape[0], -1)
-        residuals = (A @ filtered).reshape(removed.size, -1, alphas.size)
+        residuals = (A @ filtered).reshape(removed.size, self.targets.shape[1], alphas.size)
         if self.base_residuals is not None:
             residuals += self.base_residuals[removed, :, None]
         return A, residuals
+
+
+def gram_by_blocks(take: Callable[[Array], Array], rows: Array, k: int) -> Array:
+    """AᵀA (k, k) over ``rows`` (m,) of a matrix whose rows ``take`` gives, one block at a time."""
+    total = np.zeros((k, k))
+    for piece in blocks(rows.size, max(64, _BLOCK // max(k, 1))):
+        A = take(rows[piece])
+        total += A.T @ A
+    return total
+
+
+def shrinkage(squares: Array, scaled: Array) -> Array:
+    """(s₁² + λ) / (s² + λ) (k, L): 1/(s² + λ) up to a factor per λ, without over- or underflow."""
+    s2 = squares.astype(np.float64)[:, None]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        filters = (s2.max(initial=0.0) + scaled) / (s2 + scaled)
+    return filters.astype(squares.dtype)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..arrays import Array, blocks, for_each
+from ..arrays import Array, blocks, for_each, power_of_two
 from ..kernels import Linear
 from ..kernels.tiles import kernel_matrix
 from .symmetric import SymmetricSystem
@@ -32,12 +32,22 @@ class CentredRows:
     @classmethod
     def of(cls, X: Array, weighting: Weighting) -> CentredRows:
         lowest, highest = X.min(axis=0), X.max(axis=0)
-        peak = float(max(abs(lowest.min()), abs(highest.max())))
-        unit = 2.0 ** float(np.round(np.log2(peak))) if peak > 0 else 1.0
+        unit = power_of_two(np.concatenate([lowest, highest]))
         mean = weighting.mean(X)
         if weighting.direction is not None:  # a constant feature is centred to zero, not rounding
             mean = np.where(lowest == highest, highest, mean)
         return cls(X, weighting, mean, unit)
+
+    @property
+    def alpha_units(self) -> tuple[float, ...]:
+        """What λ has to be divided by for these rows."""
+        return self.unit, self.unit, self.weighting.unit
+
+    def in_user_units(self, square: float) -> float:
+        """A square of these rows as the user's λ would see it; at most the largest number."""
+        for unit in self.alpha_units:
+            square *= unit
+        return min(square, float(np.finfo(np.float64).max))
 
     @property
     def shape(self) -> tuple[int, int]:

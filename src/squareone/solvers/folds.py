@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import numpy as np
-import scipy.linalg
 
-from ..arrays import Array
+from ..arrays import Array, solve_positive
+from ..errors import SingularSystemError
 
 
-def solve_positive(S: Array, R: Array) -> Array:
-    """``S⁻¹ R`` for a small positive definite ``S`` (m, m), destroyed."""
+def solve_fold(S: Array, R: Array) -> Array:
+    """``S⁻¹ R`` for the block of I − H that belongs to a fold; refused where that is singular."""
     try:
-        factor = scipy.linalg.cho_factor(S, lower=True, overwrite_a=True, check_finite=False)
-        return scipy.linalg.cho_solve(factor, R, check_finite=False)
-    except np.linalg.LinAlgError:
+        return solve_positive(S, R)
+    except SingularSystemError:
         msg = (
             "a fold cannot be left out: the remaining rows do not determine the fit at this alpha. "
             "Use a larger alpha or smaller folds"
         )
-        raise np.linalg.LinAlgError(msg) from None
+        raise SingularSystemError(msg) from None
 
 
 def errors_of_square_basis(A: Array, F: Array, residuals: Array) -> Array:
@@ -28,7 +27,7 @@ def errors_of_square_basis(A: Array, F: Array, residuals: Array) -> Array:
     """
     errors = np.empty_like(residuals)
     for i in range(F.shape[1]):
-        errors[:, :, i] = solve_positive((A * F[:, i]) @ A.T, residuals[:, :, i])
+        errors[:, :, i] = solve_fold((A * F[:, i]) @ A.T, residuals[:, :, i])
     return errors
 
 
@@ -63,6 +62,6 @@ def errors_of_thin_basis(
         middle = rest * root[:, None] * root
         middle[np.diag_indices_from(middle)] += penalty[:, i]
         r = residuals[:, :, i]
-        inner = solve_positive(middle, root[:, None] * (A.T @ r))
+        inner = solve_fold(middle, root[:, None] * (A.T @ r))
         errors[:, :, i] = r + A @ (root[:, None] * inner)
     return errors

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from ..arrays import Array, eigh
-from .factor import BasisFactor
+from .factor import BasisFactor, gram_by_blocks
 from .features import CentredRows
 from .folds import errors_of_thin_basis
 
@@ -33,7 +35,8 @@ class GramFactor(BasisFactor):
         self.base_complements = (
             np.ones(self.n) if u is None else 1.0 - np.square(u, dtype=np.float64)
         )
-        self.largest = float(np.max(self.squares, initial=0.0)) * rows.unit**2
+        self.alpha_units = rows.alpha_units
+        self.largest = rows.in_user_units(float(np.max(self.squares, initial=0.0)))
 
     def _against_targets(self) -> Array:
         """X̃ᵀỹ (d, t)."""
@@ -42,31 +45,32 @@ class GramFactor(BasisFactor):
             total += self.rows[block].T @ self.targets[block]
         return total.astype(self.targets.dtype)
 
-    def _scaled(self, alphas: Array) -> Array:
-        return alphas / self.rows.unit / self.rows.unit
-
     def basis(self, rows: slice | Array) -> Array:
         return self.rows[rows] @ self.axes
 
-    def filters(self, alphas: Array) -> Array:
-        F = -1.0 / (self.squares[:, None] + self._scaled(alphas))
-        return F.astype(self.targets.dtype)
+    def own_rows(self) -> None:
+        """Copy the rows: what is computed later must not depend on what the user does to X."""
+        self.rows = replace(self.rows, X=self.rows.X.copy())
 
-    def degrees_of_freedom(self, alphas: Array) -> Array:
-        return super().degrees_of_freedom(self._scaled(alphas))
+    def filters(self, alphas: Array) -> Array:
+        return (-1.0 / (self.squares[:, None] + self.scaled(alphas))).astype(self.targets.dtype)
 
     def errors_without(self, alphas: Array, removed: Array) -> Array:
         A, residuals = self._fitted(alphas, removed)
         scale = np.sqrt(-self.filters(alphas))
-        penalty = (self._scaled(alphas) * np.square(scale)).astype(scale.dtype)
+        penalty = (self.scaled(alphas) * np.square(scale, dtype=np.float64)).astype(scale.dtype)
         kept = np.delete(np.arange(self.n), removed)
-        Z = self.basis(kept)
         u = self.weighting.direction
-        if u is not None:  # fitted in full, no penalty
+        if u is None:
+            rest = gram_by_blocks(self.basis, kept, A.shape[1])
+        else:  # u: fitted in full, no penalty
             ones = np.ones((1, alphas.size), scale.dtype)
-            A, Z = np.column_stack([u[removed], A]), np.column_stack([u[kept], Z])
             scale, penalty = np.vstack([ones, scale]), np.vstack([0 * ones, penalty])
-        return errors_of_thin_basis(A, Z.T @ Z, scale, penalty, residuals)
+            A = np.column_stack([u[removed], A])
+            rest = gram_by_blocks(
+                lambda rows: np.column_stack([u[rows], self.basis(rows)]), kept, A.shape[1]
+            )
+        return errors_of_thin_basis(A, rest, scale, penalty, residuals)
 
     def coefficients(self, alphas: Array) -> tuple[Array, Array]:
         return self.rows.hyperplane(
@@ -76,7 +80,7 @@ class GramFactor(BasisFactor):
     def error_estimate(self, alpha: float) -> float:
         if self.squares.size == 0:
             return 0.0
-        scaled = alpha / self.rows.unit / self.rows.unit
+        scaled = float(self.scaled(alpha))
         smallest, largest = float(self.squares.min()) + scaled, float(self.squares.max()) + scaled
         eps = float(np.finfo(self.targets.dtype).eps)
         least = self.least_complements.get(alpha, 1.0)

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..arrays import Array, eigh
 from ..errors import NotPositiveSemidefiniteError
-from .factor import BasisFactor
+from .factor import BasisFactor, shrinkage
 from .folds import errors_of_square_basis
 from .symmetric import SymmetricSystem
 
@@ -33,33 +33,31 @@ class SpectralFactor(BasisFactor):
         self.squares = np.maximum(values, 0.0) if system.norm > 0 else np.zeros_like(values)
         self.vectors = vectors
         self.projections = vectors.T @ self.targets
+        self.alpha_units = system.alpha_units
         self._top = float(np.max(self.squares, initial=0.0))
-        self.largest = self._top * system.unit
+        self.largest = self._top * system.unit * self.weighting.unit
 
     def basis(self, rows: slice | Array) -> Array:
         return self.vectors[rows]
 
     def filters(self, alphas: Array) -> Array:
-        return 1.0 / (
-            self.squares[:, None] + (alphas / self.system.unit).astype(self.squares.dtype)
-        )
-
-    def degrees_of_freedom(self, alphas: Array) -> Array:
-        return super().degrees_of_freedom(alphas / self.system.unit)
+        return shrinkage(self.squares, self.scaled(alphas))
 
     def errors_without(self, alphas: Array, removed: Array) -> Array:
         A, residuals = self._fitted(alphas, removed)
         return errors_of_square_basis(A, self.filters(alphas), residuals)
 
     def coefficients(self, alphas: Array) -> tuple[Array, Array]:
-        return self.system.expansion(self.vectors @ (self.projections * self.filters(alphas)))
+        gains = (1.0 / (self.squares[:, None] + self.scaled(alphas))).astype(self.squares.dtype)
+        return self.system.expansion(self.vectors @ (self.projections * gains))
 
     def error_estimate(self, alpha: float) -> float:
-        smallest = float(np.min(self.squares, initial=np.inf)) + alpha / self.system.unit
-        eps = float(np.finfo(self.squares.dtype).eps)
         if self.squares.size == 0:
             return 0.0
-        return eps * (self._top + alpha / self.system.unit) / smallest if smallest > 0 else np.inf
+        scaled = float(self.scaled(alpha))
+        smallest = float(np.min(self.squares)) + scaled
+        eps = float(np.finfo(self.squares.dtype).eps)
+        return eps * (self._top + scaled) / smallest if smallest > 0 else np.inf
 
 
 def _check_semidefinite(values: Array, norm: float) -> None:

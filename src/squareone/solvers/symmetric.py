@@ -6,7 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..arrays import Array, for_each, frobenius_norm, lower_tiles, symmetric_product
+from ..arrays import (
+    Array,
+    for_each,
+    frobenius_norm,
+    lower_tiles,
+    power_of_two,
+    symmetric_product,
+)
 from .weighting import Weighting
 
 # Beyond these the squares of entries leave the range of the type: the matrix is rescaled.
@@ -18,7 +25,7 @@ _ALMOST_CONSTANT = 1e-3
 
 @dataclass
 class SymmetricSystem:
-    """The lower triangle of M = B̃ + τuuᵀ with B = √W K √W / unit, B̃ = (I − uuᵀ)B(I − uuᵀ).
+    """The lower triangle of M = B̃ + τuuᵀ with B = √W K √W, B̃ = (I − uuᵀ)B(I − uuᵀ).
 
     Without an intercept M = B. With one, u is made an eigenvector with an eigenvalue τ of at
     least twice the largest other one: well separated for an eigendecomposition, harmless for
@@ -37,9 +44,9 @@ class SymmetricSystem:
     tau : float
         τ, zero without an intercept.
     unit : float
-        A power of two: one unless the entries of the kernel matrix are extreme.
+        A power of two: K is in units of it. One unless its entries are extreme.
     norm : float
-        At least the spectral norm of B̃, in units of ``unit``.
+        At least the spectral norm of B̃, as it stands in the matrix.
     """
 
     matrix: Array
@@ -81,6 +88,11 @@ class SymmetricSystem:
             _add_outer(K, u, (0.5 * tau * u).astype(K.dtype))
         return cls(K, weighting, targets, means, coupling, tau, unit, projected)
 
+    @property
+    def alpha_units(self) -> tuple[float, float]:
+        """What λ has to be divided by for this matrix."""
+        return self.unit, self.weighting.unit
+
     def expansion(self, A: Array) -> tuple[Array, Array]:
         """Kernel coefficients (n, t) and intercepts (t,) from solutions A = (B̃ + λ)⁻¹ỹ (n, t)."""
         C = self.weighting.scale(A / A.dtype.type(self.unit))
@@ -93,7 +105,7 @@ class SymmetricSystem:
 def _scale_rows_and_columns(K: Array, root: Array | None) -> float:
     low, high = _SAFE[K.dtype]
     peak = float(np.max(np.abs(np.diagonal(K))))
-    unit = 1.0 if low < peak < high or peak == 0 else 2.0 ** float(np.round(np.log2(peak)))
+    unit = 1.0 if low < peak < high else power_of_two(np.diagonal(K))
     if root is None and unit == 1.0:
         return unit
 

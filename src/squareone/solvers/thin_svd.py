@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays import Array, BlockedQR, svd
-from .factor import BasisFactor
+from .factor import BasisFactor, gram_by_blocks, shrinkage
 from .features import CentredRows
 from .folds import errors_of_square_basis, errors_of_thin_basis
 
@@ -31,11 +31,12 @@ class SvdFactor(BasisFactor):
             self._decompose_wide(n, d)
         else:
             self._decompose_tall(n, d)
+        self.alpha_units = rows.alpha_units
         self.squares = np.square(self.singular)
         self.projections = self.vectors.T @ self.targets
         if not self.wide:
             self.base_residuals = self.targets - self.vectors @ self.projections
-        self.largest = float(np.max(self.squares, initial=0.0)) * rows.unit**2
+        self.largest = rows.in_user_units(float(np.max(self.squares, initial=0.0)))
 
     def _decompose_tall(self, n: int, d: int) -> None:
         """QR of (u, X̃) by row blocks, then the SVD of the small triangle that belongs to X̃."""
@@ -70,44 +71,39 @@ class SvdFactor(BasisFactor):
             U = _reflect(u, np.vstack([np.zeros((1, U.shape[1]), U.dtype), U]))
         self.vectors = U
 
-    def _scaled(self, alphas: Array) -> Array:
-        return (alphas / self.rows.unit / self.rows.unit).astype(self.squares.dtype)
-
     def basis(self, rows: slice | Array) -> Array:
         return self.vectors[rows]
 
     def filters(self, alphas: Array) -> Array:
-        scaled = self._scaled(alphas)
-        total = self.squares[:, None] + scaled
-        return 1.0 / total if self.wide else scaled / total
-
-    def degrees_of_freedom(self, alphas: Array) -> Array:
-        return super().degrees_of_freedom(self._scaled(alphas))
+        scaled = self.scaled(alphas)
+        if self.wide:
+            return shrinkage(self.squares, scaled)
+        return (scaled / (self.squares[:, None] + scaled)).astype(self.squares.dtype)
 
     def errors_without(self, alphas: Array, removed: Array) -> Array:
         A, residuals = self._fitted(alphas, removed)
         if self.wide:
             return errors_of_square_basis(A, self.filters(alphas), residuals)
-        penalty, scale = (
-            self.filters(alphas),
-            np.sqrt(self.squares[:, None] / (self.squares[:, None] + self._scaled(alphas))),
-        )
+        penalty = self.filters(alphas)
+        s2 = self.squares.astype(np.float64)[:, None]
+        scale = np.sqrt(s2 / (s2 + self.scaled(alphas))).astype(penalty.dtype)
         if self._lead:  # u: fitted in full, no penalty
             ones = np.ones((1, alphas.size), penalty.dtype)
             penalty, scale = np.vstack([0 * ones, penalty]), np.vstack([ones, scale])
-        kept = np.delete(self._all_vectors, removed, axis=0)
-        return errors_of_thin_basis(
-            self._all_vectors[removed], kept.T @ kept, scale, penalty, residuals
-        )
+        vectors = self._all_vectors
+        kept = np.delete(np.arange(self.n), removed)
+        rest = gram_by_blocks(lambda rows: vectors[rows], kept, vectors.shape[1])
+        return errors_of_thin_basis(vectors[removed], rest, scale, penalty, residuals)
 
     def coefficients(self, alphas: Array) -> tuple[Array, Array]:
-        gains = self.singular[:, None] / (self.squares[:, None] + self._scaled(alphas))
+        gains = self.singular[:, None] / (self.squares[:, None] + self.scaled(alphas))
+        gains = gains.astype(self.singular.dtype)
         return self.rows.hyperplane(self.axes @ (self.projections * gains), self.means)
 
     def error_estimate(self, alpha: float) -> float:
         if self.singular.size == 0:
             return 0.0
-        scaled = alpha / self.rows.unit / self.rows.unit
+        scaled = float(self.scaled(alpha))
         smallest = float(np.sqrt(self.squares[-1] + scaled))
         largest = float(np.sqrt(self.squares[0] + scaled))
         eps = float(np.finfo(self.squares.dtype).eps)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..arrays import Array
+from ..arrays import Array, power_of_two
 
 
 @dataclass(frozen=True)
@@ -23,26 +23,29 @@ class Weighting:
     ----------
     n : int
     root : array (n,) or None
-        √w; None where all weights are one.
+        √(w / unit); None where all weights are one.
     direction : array (n,) or None
         u = √w / ‖√w‖; None without an intercept.
+    unit : float
+        A power of two near the largest weight. Dividing weights and λ by it changes nothing and
+        keeps both within the range of the type.
     """
 
     n: int
     root: Array | None
     direction: Array | None
+    unit: float = 1.0
 
     @classmethod
     def of(cls, n: int, weights: Array | None, intercept: bool, dtype: np.dtype) -> Weighting:
-        root = None if weights is None else np.sqrt(weights).astype(dtype)
-        if not intercept:
-            return cls(n, root, None)
-        u = np.ones(n) if weights is None else np.sqrt(weights)
-        return cls(n, root, (u / np.linalg.norm(u)).astype(dtype))
+        unit = 1.0 if weights is None else power_of_two(weights)
+        root = np.ones(n) if weights is None else np.sqrt(weights / unit)
+        direction = (root / np.linalg.norm(root)).astype(dtype) if intercept else None
+        return cls(n, None if weights is None else root.astype(dtype), direction, unit)
 
     @property
     def total_root(self) -> float:
-        """‖√w‖, the square root of the sum of weights."""
+        """‖√w‖, the square root of the sum of weights, in units of √unit."""
         return float(np.sqrt(self.n)) if self.root is None else float(np.linalg.norm(self.root))
 
     def mean(self, A: Array) -> Array:
