@@ -92,7 +92,9 @@ WITHOUT_FACTOR = {
 
 @pytest.mark.parametrize("made", WITHOUT_FACTOR)
 @pytest.mark.parametrize("name", ASKED_AFTER_A_FIT)
-def test_what_the_factorisation_was_needed_for_is_explained(made, name):
+def test_what_the_factorisation_was_needed_for_is_explained(made, name, monkeypatch):
+    """With many rows one given λ is not scored before somebody asks."""
+    monkeypatch.setattr("squareone.estimators.record._negligible", lambda problem: False)
     model = WITHOUT_FACTOR[made]()
     with refused(AttributeError, name, "keep_factor=True"):
         getattr(model, name)
@@ -100,7 +102,9 @@ def test_what_the_factorisation_was_needed_for_is_explained(made, name):
     np.testing.assert_array_equal(model.predict(X), RLSRegressor(alpha=1.0).fit(X, y).predict(X))
 
 
-@pytest.mark.parametrize("parameters", [{}, {"alpha": [0.1, 1.0]}, {"keep_factor": False}])
+@pytest.mark.parametrize(
+    "parameters", [{}, {"alpha": [0.1, 1.0]}, {"keep_factor": False}, {"alpha": 1.0}]
+)
 def test_what_was_computed_while_choosing_alpha_survives(parameters):
     model = RLSRegressor(**parameters).fit(X, y)
     loaded = pickle.loads(pickle.dumps(model))
@@ -113,3 +117,39 @@ def test_what_was_asked_before_pickling_survives():
     expected = model.loo_predictions_
     loaded = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(loaded.loo_predictions_, expected)
+
+
+def test_an_interrupt_while_leaving_one_out_does_no_harm(monkeypatch):
+    monkeypatch.setattr("squareone.estimators.record._negligible", lambda problem: False)
+    model = RLSRegressor(alpha=1.0, solver="cholesky").fit(X, y)
+    expected = RLSRegressor(alpha=1.0, solver="spectral").fit(X, y).loo_predictions_
+
+    def interrupted(matrix):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("squareone.solvers.cholesky.column_square_sums", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            _ = model.loo_predictions_
+    # the factor is half overwritten: it is not read as if it were whole
+    with pytest.raises(RuntimeError, match="lost to an interrupt: fit again"):
+        _ = model.loo_predictions_
+    model.fit(X, y)
+    np.testing.assert_allclose(model.loo_predictions_, expected, rtol=1e-8)
+
+
+def test_rows_changed_after_the_fit_do_not_matter(monkeypatch):
+    monkeypatch.setattr("squareone.estimators.record._negligible", lambda problem: False)
+    mine = X.copy()
+    model = RLSRegressor("linear", alpha=1.0, solver="gram").fit(mine, y)
+    mine[:] = 7.0
+    expected = RLSRegressor("linear", alpha=1.0, solver="svd").fit(X, y)
+    np.testing.assert_allclose(model.loo_predictions_, expected.loo_predictions_, rtol=1e-9)
+
+
+def test_what_is_read_cannot_change_the_fit():
+    model = RLSRegressor(alpha=[0.1, 1.0]).fit(X, y)
+    model.path_["alpha"][:] = 0
+    assert model.path_["alpha"].min() > 0
+    with pytest.raises(ValueError, match="read-only"):
+        model.loo_predictions_[:] = 0

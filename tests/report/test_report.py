@@ -11,7 +11,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import Ridge
 from sklearn.metrics import balanced_accuracy_score, make_scorer
-from sklearn.model_selection import LeaveOneOut, cross_val_predict
+from sklearn.model_selection import GridSearchCV, LeaveOneOut, cross_val_predict
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from squareone import RLSClassifier, RLSRegressor
 from squareone.kernels import Constant, Gaussian, Linear
@@ -175,7 +177,7 @@ def test_without_matplotlib_the_error_says_what_to_install(data, monkeypatch):
 
 @pytest.mark.parametrize("function", [path_figure, summary])
 def test_only_fitted_estimators_of_this_library_are_reported_on(function):
-    with pytest.raises(TypeError, match=r"got Ridge.*pipeline\[-1\]"):
+    with pytest.raises(TypeError, match="at the end of a pipeline or search, got Ridge"):
         function(Ridge())
     with pytest.raises(NotFittedError):
         function(RLSRegressor())
@@ -241,7 +243,8 @@ def test_summary_keeps_one_error_per_target(data):
     assert_allclose(errors, np.sqrt(-model.best_score_), rtol=5e-3)
 
 
-def test_summary_without_a_factorisation_says_so(data):
+def test_summary_without_a_factorisation_says_so(data, monkeypatch):
+    monkeypatch.setattr("squareone.estimators.record._negligible", lambda problem: False)
     X, Y = data
     model = RLSRegressor(alpha=1.0, keep_factor=False).fit(X, Y[:, 0])
     assert "not computed: fit again with keep_factor=True" in summary(model)
@@ -252,3 +255,12 @@ def test_summary_refuses_targets_of_another_length(data):
     model = RLSRegressor(alpha=ALPHAS, criterion="gcv").fit(X, Y[:, 0])
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         summary(model, Y[:-1, 0])
+
+
+def test_pipelines_and_searches_are_looked_into(data):
+    X, Y = data
+    pipeline = make_pipeline(StandardScaler(), RLSRegressor(alpha=ALPHAS)).fit(X, Y[:, 0])
+    assert summary(pipeline) == summary(pipeline[-1])
+    search = GridSearchCV(pipeline, {"rlsregressor__kernel": ["linear", "gaussian"]}, cv=3)
+    search.fit(X, Y[:, 0])
+    assert summary(search) == summary(search.best_estimator_[-1])

@@ -236,15 +236,16 @@ class RegularisedLeastSquares(BaseEstimator):
             return LeaveOneOut() if self.criterion == "loo" else GeneralisedCrossValidation()
         from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit, check_cv
 
+        n = X.shape[0]
         classes = isinstance(targets, Labels) and not targets.multilabel
         if self.cv is None:
             splitter = StratifiedShuffleSplit if classes else ShuffleSplit
             cv = splitter(1, test_size=self.validation_fraction, random_state=rng)
-            return Folds(folds_from_splits(cv.split(X, y), kept), "holdout")
+            return Folds(folds_from_splits(cv.split(X, y), kept, n), "holdout")
         cv = check_cv(self.cv, y, classifier=classes)
         if groups is not None:
             groups = np.asarray(groups)
-        return Folds(folds_from_splits(cv.split(X, y, groups), kept))
+        return Folds(folds_from_splits(cv.split(X, y, groups), kept, n))
 
     def _make_plan(
         self,
@@ -288,6 +289,9 @@ class RegularisedLeastSquares(BaseEstimator):
         -----
         **Cost**: the checks of the input; nothing is factored.
         """
+        if hasattr(self.cv, "__next__"):
+            msg = "cv is a generator, which plan would use up: pass list(cv)"
+            raise ValueError(msg)
         parameters = self.get_params(deep=False)
         parameters["random_state"] = deepcopy(self.random_state)  # a fit draws the same numbers
         problem, _ = type(self)(**parameters)._problem(X, y, sample_weight, groups)

@@ -161,6 +161,16 @@ coef_, intercept_, plan_, n_features_in_, feature_names_in_
         return y, targets, targets.columns(y, X.dtype)
 
     def _row_weights(self, y: Array, weights: Array | None) -> Array | None:
+        weights = self._with_class_weight(y, weights)
+        if weights is not None and y.ndim == 1 and np.unique(y[weights > 0]).size < 2:
+            msg = (
+                "the rows of positive weight are of one class only: a classifier needs at least "
+                "two classes to tell apart"
+            )
+            raise ValueError(msg)
+        return weights
+
+    def _with_class_weight(self, y: Array, weights: Array | None) -> Array | None:
         if self.class_weight is None:
             return weights
         if y.ndim == 2:

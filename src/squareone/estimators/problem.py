@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..arrays import Array
+from ..arrays import Array, power_of_two
 from ..kernels import Kernel, Linear, Precomputed
 from ..kernels.base import check_range
 from ..kernels.precomputed import copy_symmetric
@@ -65,9 +65,9 @@ class Problem:
         """Whether the model is a hyperplane."""
         return isinstance(self.kernel, Linear)
 
-    def weighting(self, dtype: np.dtype | None = None) -> Weighting:
-        """Weights and intercept, in a precision."""
-        return Weighting.of(self.X.shape[0], self.weights, self.intercept, dtype or self.X.dtype)
+    def weighting(self) -> Weighting:
+        """Weights and intercept."""
+        return Weighting.of(self.X.shape[0], self.weights, self.intercept, self.X.dtype)
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
@@ -86,13 +86,16 @@ class Problem:
         if rows is not None:
             X = X[np.ix_(rows, rows)] if self.given else X[rows]
             Y, weights = Y[rows], None if weights is None else weights[rows]
-        X, Y = X.astype(dtype, copy=False), Y.astype(dtype, copy=False)
+        Y = Y.astype(dtype, copy=False)
         weighting = Weighting.of(X.shape[0], weights, self.intercept, dtype)
         if self.linear:
-            return DualFeatures.of(CentredRows.of(X, weighting), Y)
+            exact = Weighting.of(X.shape[0], weights, self.intercept, X.dtype)
+            return DualFeatures.of(CentredRows.of(X, exact), Y, weighting)
         if self.given:
-            K = copy_symmetric(X)
+            unit = 1.0 if dtype == X.dtype else power_of_two(np.diagonal(X))
+            K = copy_symmetric(X if dtype == X.dtype else (X / unit).astype(dtype))
         else:
             check_range(self.kernel, X)
-            K = kernel_matrix(self.kernel, X, both_triangles=False)
-        return SymmetricSystem.prepare(K, Y, weighting)
+            unit = 1.0 if dtype == X.dtype else power_of_two(self.kernel.diagonal(X))
+            K = kernel_matrix(self.kernel, X, both_triangles=False, dtype=dtype, unit=unit)
+        return SymmetricSystem.prepare(K, Y, weighting, unit)

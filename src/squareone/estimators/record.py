@@ -9,7 +9,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..selection import LeaveOneOut, Path, evaluate
-from ..solvers import Factor
+from ..solvers import Factor, GramFactor
 from ..targets import Labels, Responses
 from .problem import Problem
 from .walk import Outcome, report_conditioning
@@ -18,9 +18,9 @@ from .walk import Outcome, report_conditioning
 class Record:
     """The outcome of a fit.
 
-    Where λ was chosen, the leave-one-out values are there already; for one given λ they cost a
-    triangular inverse and are computed from the kept factorisation on first access. The
-    factorisation is dropped with ``keep_factor=False`` and never pickled.
+    Where λ was chosen, or where it costs next to nothing, the score and the leave-one-out values
+    are computed at once; for one given λ and many rows on first access, from the kept
+    factorisation. That is dropped with ``keep_factor=False`` and never pickled.
     """
 
     def __init__(
@@ -34,9 +34,12 @@ class Record:
         self._dropped_values = outcome.model.values(problem.dropped)
         self._walked = outcome.path
         self._factor: Factor | None = outcome.factor
-        if outcome.path is not None:
+        now = outcome.path is not None or _negligible(problem)
+        if now and self._kept.size > 1:
             with problem.stage("leave-one-out values"):
-                _ = self.leave_one_out_values
+                _ = self._path(""), self.leave_one_out_values
+        elif isinstance(outcome.factor, GramFactor) and keep_factor:
+            outcome.factor.own_rows()
         if not keep_factor:
             self._factor = None
 
@@ -53,9 +56,15 @@ class Record:
             raise AttributeError(msg)
         return self._factor
 
+    def _check_rows(self) -> None:
+        if self._kept.size < 2:
+            msg = "one row of positive weight: there is nothing left when it is left out"
+            raise AttributeError(msg)
+
     def _path(self, name: str) -> Path:
         """The path; for a given λ its one point, computed now, for the attribute ``name``."""
         if self._walked is None:
+            self._check_rows()
             factor = self._kept_factor(name)
             self._walked = evaluate(self._objective, factor, self.alphas[:1])
             report_conditioning(factor, self.alphas)
@@ -67,7 +76,8 @@ class Record:
         columns = {"alpha": path.alphas, "score": path.scores.mean(axis=0)}
         if self._objective.per_target:
             columns |= {f"score_{i}": row for i, row in enumerate(path.scores)}
-        return columns | {"effective_dof": path.dof, "bits": path.bits}
+        columns |= {"effective_dof": path.dof, "bits": path.bits}
+        return {name: values.copy() for name, values in columns.items()}
 
     def _at_best(self, path: Path, values: Array) -> float | Array:
         """``values`` (c, L) at the chosen λ: a number, or (t,) with one λ per target."""
@@ -88,6 +98,7 @@ class Record:
     @cached_property
     def leave_one_out_values(self) -> Array:
         """(n, t) over all the user's rows; a row of weight zero has its plain prediction."""
+        self._check_rows()
         factor = self._kept_factor("loo_predictions_")
         n = self._kept.size + self._dropped_values.shape[0]
         Y, unit = self._objective.targets, self._objective.unit
@@ -100,4 +111,12 @@ class Record:
             _, errors = LeaveOneOut().held_out(factor, np.array([alpha]))
             values[np.ix_(self._kept, columns)] = (Y - errors[:, :, 0])[:, columns] * unit
         report_conditioning(factor, self.alphas)
+        values.flags.writeable = False
         return values
+
+
+def _negligible(problem: Problem) -> bool:
+    """Whether the leave-one-out values of one λ cost too little to wait until somebody asks."""
+    n, d = problem.X.shape
+    side = min(n, d) if problem.linear else n
+    return n * side * side <= 2e9

@@ -92,8 +92,11 @@ def held_out_scorer(
             truth, values, stand_in = truth[:, column], values[:, [column]], single
         try:
             result = scorer(stand_in, values, truth, **arguments)
-        except (AttributeError, TypeError, ValueError) as error:
+        except AttributeError as error:
             raise ValueError(_refusal(scoring, str(error))) from error
+        except (TypeError, ValueError) as error:
+            msg = f"scoring={scoring!r} failed on the held-out values: {error}"
+            raise ValueError(msg) from error
         if not np.isscalar(result) or not np.isfinite(result):
             msg = (
                 f"scoring={scoring!r} returned {result!r} on the held-out values: a finite number "

@@ -52,7 +52,7 @@ def search(problem: Problem) -> tuple[Factor, Path | None]:
             _confirm(error, start, parts)
         else:
             low, high = np.log(lowest_alpha(factor)), np.log(1e6 * factor.largest)
-            error(bracketed_minimum(error, start, low, high))
+            error(bracketed_minimum(error, start, low, high, scan=_scan(problem)))
     return factor, Path.merge(parts)
 
 
@@ -88,8 +88,13 @@ def _search_in_single(problem: Problem, start: float, parts: list[Path]) -> tupl
 
         if start <= low:
             return start, False
-        end = bracketed_minimum(error, start, low, high)
+        end = bracketed_minimum(error, start, low, high, scan=_scan(problem))
     return end, end > low
+
+
+def _scan(problem: Problem) -> int:
+    """How far to look around the start: it is the best λ by leave-one-out, others may disagree."""
+    return 0 if isinstance(problem.objective.criterion, LeaveOneOut) else 2
 
 
 def _confirm(error: Callable[[float], float], start: float, parts: list[Path]) -> None:

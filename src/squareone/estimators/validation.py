@@ -198,7 +198,7 @@ def check_alpha(alpha: Any) -> float | Array | str:
         msg = 'alpha is an empty sequence: give at least one value, or "auto"'
         raise ValueError(msg)
     _check_alphas(grid, alpha)
-    return float(grid.ravel()[0]) if grid.size == 1 else grid
+    return float(grid) if grid.ndim == 0 else grid
 
 
 def _check_alphas(values: Array, alpha: Any) -> None:

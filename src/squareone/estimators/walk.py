@@ -105,11 +105,11 @@ def _tall(problem: Problem) -> bool:
 def _factor_system(problem: Problem, system: SymmetricSystem) -> Factor:
     solver = problem.plan.solver
     alpha = problem.alpha
-    if solver == "cholesky" and isinstance(alpha, float) and problem.requested == "auto":
-        rounding = 4.0 * system.targets.shape[0] * float(np.finfo(problem.X.dtype).eps)
-        if alpha / system.unit < rounding * system.norm and _switch(
-            problem, "spectral", "alpha is too small for a Cholesky factorisation to be trusted"
-        ):
+    if solver == "cholesky" and problem.requested == "auto" and not isinstance(alpha, str):
+        least = float(np.min(alpha)) / system.unit / system.weighting.unit
+        rounding = 16.0 * float(np.finfo(problem.X.dtype).eps) * system.norm
+        why = "alpha is too small for a Cholesky factorisation to be trusted"
+        if least < rounding and _switch(problem, "spectral", why):
             solver = "spectral"
     with problem.stage("factorisation"):
         if solver == "cholesky":

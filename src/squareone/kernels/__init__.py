@@ -29,6 +29,7 @@ BY_NAME: dict[str, type[Kernel]] = {
     "laplacian": Laplacian,
     "linear": Linear,
     "matern": Matern,
+    "poly": Polynomial,
     "polynomial": Polynomial,
     "precomputed": Precomputed,
     "rbf": Gaussian,

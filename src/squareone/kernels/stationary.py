@@ -7,7 +7,7 @@ from numbers import Real
 
 import numpy as np
 
-from ..arrays import Array
+from ..arrays import Array, power_of_two
 from .base import Kernel, check_positive
 
 __all__ = ["Gaussian", "Laplacian", "Matern"]
@@ -41,8 +41,9 @@ class _Stationary(Kernel):
         """Median of the distances above zero among at most 512 rows; 1 if all rows are equal."""
         n = X.shape[0]
         rows = X if n <= MEDIAN_ROWS else X[np.sort(rng.choice(n, MEDIAN_ROWS, replace=False))]
-        unit = float(np.max(np.abs(rows), initial=0.0)) or 1.0
-        rows = rows.astype(np.float64) / unit
+        rows = rows - rows.mean(axis=0, dtype=np.float64)
+        unit = power_of_two(rows)
+        rows /= unit
         distances = self.distances(rows)[np.triu_indices(rows.shape[0], 1)]
         distances = distances[distances > 0]
         return float(np.median(distances)) * unit if distances.size else 1.0

@@ -17,10 +17,18 @@ def origin_of(X: Array) -> Array:
     return X.mean(axis=0, dtype=np.float64).astype(X.dtype)
 
 
-def kernel_matrix(kernel: Kernel, X: Array, *, both_triangles: bool) -> Array:
-    """k between all rows of ``X`` (n, d) → (n, n), of which the lower triangle is computed.
+def kernel_matrix(
+    kernel: Kernel,
+    X: Array,
+    *,
+    both_triangles: bool,
+    dtype: np.dtype | None = None,
+    unit: float = 1.0,
+) -> Array:
+    """k / unit between all rows of ``X`` (n, d) → (n, n), of which the lower triangle is computed.
 
-    The diagonal is :meth:`Kernel.diagonal`, so a row is at distance exactly zero from itself.
+    The diagonal is :meth:`Kernel.diagonal`, so a row is at distance exactly zero from itself. In
+    another ``dtype`` than that of the rows every tile is computed in theirs and rounded once.
 
     Cost: n²d/2 multiplications and n²/2 evaluations; no temporary beyond a tile per core.
     """
@@ -28,12 +36,18 @@ def kernel_matrix(kernel: Kernel, X: Array, *, both_triangles: bool) -> Array:
     origin = origin_of(X)
     left, right = kernel.left(X, origin), kernel.right(X, origin)
     diagonal = kernel.diagonal(X)
-    K = np.empty((n, n), X.dtype)
+    K = np.empty((n, n), dtype or X.dtype)
+    diagonal = (diagonal / diagonal.dtype.type(unit)).astype(K.dtype)
 
     def fill(tile: tuple[slice, slice]) -> None:
         rows, columns = tile
         out = K[rows, columns]
-        kernel.fill(left[rows], right[columns], out)
+        if K.dtype == X.dtype and unit == 1.0:
+            kernel.fill(left[rows], right[columns], out)
+        else:
+            exact = np.empty(out.shape, X.dtype)
+            kernel.fill(left[rows], right[columns], exact)
+            np.multiply(exact, 1.0 / unit, out=out, casting="same_kind")
         if rows == columns:
             if both_triangles:  # the two halves of a product tile may differ in the last bit
                 upper = np.triu_indices(out.shape[0], 1)

@@ -19,16 +19,19 @@ _CRITERIA = {
 ROOT_MEAN_SQUARE = "root mean square error"
 
 
-def check_fitted(estimator: Any, function: str) -> None:
-    """Refuse what is not a fitted estimator of this library, saying where it may be found."""
-    if not isinstance(estimator, RegularisedLeastSquares):
+def fitted(estimator: Any, function: str) -> RegularisedLeastSquares:
+    """The fitted estimator of this library, at the end of a pipeline or search if need be."""
+    inner = estimator
+    while hasattr(inner, "best_estimator_") or hasattr(inner, "steps"):
+        inner = getattr(inner, "best_estimator_", None) or inner.steps[-1][1]
+    if not isinstance(inner, RegularisedLeastSquares):
         msg = (
-            f"{function} reports on a fitted RLSRegressor or RLSClassifier, got "
-            f"{type(estimator).__name__}. In a pipeline it is the last step, pipeline[-1]; after a "
-            "search it is search.best_estimator_"
+            f"{function} reports on a fitted RLSRegressor or RLSClassifier, alone or at the end of "
+            f"a pipeline or search, got {type(estimator).__name__}"
         )
         raise TypeError(msg)
-    check_is_fitted(estimator)
+    check_is_fitted(inner)
+    return inner
 
 
 def criterion_name(estimator: RegularisedLeastSquares) -> str:

@@ -10,7 +10,7 @@ from sklearn.base import is_classifier
 
 from ..arrays import Array
 from ..estimators.base import RegularisedLeastSquares
-from .measure import check_fitted, measure_name, shown
+from .measure import fitted, measure_name, shown
 
 # Okabe and Ito's colours, which colour-blind readers can tell apart, without the pale yellow.
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#000000")
@@ -66,7 +66,7 @@ def path_figure(estimator: Any, ax: Any = None) -> Any:
     except ImportError as error:
         msg = 'path_figure needs matplotlib, which is not installed: pip install "squareone[plot]"'
         raise ImportError(msg) from error
-    check_fitted(estimator, "path_figure")
+    estimator = fitted(estimator, "path_figure")
     path = estimator.path_
     seen = path["alpha"] > 0
     if not seen.any():

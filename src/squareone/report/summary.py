@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_consistent_length
 from ..arrays import Array
 from ..estimators.base import RegularisedLeastSquares
 from ..solvers.memory import readable
-from .measure import ROOT_MEAN_SQUARE, check_fitted, criterion_name, measure_name, shown
+from .measure import ROOT_MEAN_SQUARE, criterion_name, fitted, measure_name, shown
 
 _MOST_NUMBERS = 6
 
@@ -57,7 +57,7 @@ def summary(estimator: Any, y: Any = None) -> str:
       time                             ... s: kernel matrix ...
       memory                           ..., counted beforehand
     """
-    check_fitted(estimator, "summary")
+    estimator = fitted(estimator, "summary")
     plan = estimator.plan_
     errors = _errors(estimator)
     if y is not None:  # what fit itself reported goes first and stays

@@ -128,16 +128,16 @@ class Folds(Criterion):
         return float(sum(fold.removed.size**2 for fold in self.folds))
 
 
-def folds_from_splits(splits: Any, kept: Array) -> list[Fold]:
-    """Folds over the rows ``kept`` (n,) of the fit, from (train, test) indices into all rows.
+def folds_from_splits(splits: Any, kept: Array, n: int) -> list[Fold]:
+    """Folds over the rows ``kept`` of the fit, from (train, test) indices into all ``n`` rows.
 
     Rows of weight zero are not kept: they are neither removed nor scored.
     """
-    position = np.full(int(kept.max()) + 1, -1)
+    position = np.full(n, -1)
     position[kept] = np.arange(kept.size)
     folds = []
     for number, (train, test) in enumerate(splits):
-        train, test = _positions(train, position), _positions(test, position)
+        train, test = (_positions(part, position, number) for part in (train, test))
         if train.size == 0 or test.size == 0:
             what = "training" if train.size == 0 else "test"
             msg = f"fold {number} of cv has no {what} row of positive weight"
@@ -153,9 +153,16 @@ def folds_from_splits(splits: Any, kept: Array) -> list[Fold]:
     return folds
 
 
-def _positions(indices: Any, position: Array) -> Array:
+def _positions(indices: Any, position: Array, number: int) -> Array:
     indices = np.asarray(indices)
     if indices.dtype == bool:
         indices = np.flatnonzero(indices)
-    found = position[indices[indices < position.size]]
-    return np.unique(found[found >= 0])
+    if indices.size and not (indices.min() >= 0 and indices.max() < position.size):
+        stray = indices[(indices < 0) | (indices >= position.size)][0]
+        msg = f"fold {number} of cv has row {stray}: rows 0 to {position.size - 1} are expected"
+        raise ValueError(msg)
+    if np.unique(indices).size < indices.size:
+        msg = f"fold {number} of cv names a row twice: use weights for repeated rows"
+        raise ValueError(msg)
+    found = position[indices.astype(int)]
+    return np.sort(found[found >= 0])

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..arrays import Array
+from ..errors import ScaleError
 from ..solvers import Factor
 from .objective import Objective
 
@@ -48,6 +49,10 @@ class Path:
         Scores in a lower precision than the best one there is showed the way; they do not compete.
         """
         competing = np.where(self.bits == self.bits.max(), self.scores, -np.inf)
+        competing = np.nan_to_num(competing, nan=-np.inf, posinf=-np.inf, neginf=-np.inf)
+        if np.isneginf(competing.max(axis=1)).any():
+            msg = "no alpha gave a finite score: rescale X and y, or use other alphas"
+            raise ScaleError(msg)
         last = competing.shape[1] - 1
         return last - np.argmax(competing[:, ::-1], axis=1)
 
@@ -64,8 +69,11 @@ def evaluate(objective: Objective, factor: Factor, alphas: Array) -> Path:
 
 
 def lowest_alpha(factor: Factor) -> float:
-    """The smallest λ that rounding leaves a meaning: max(n, 1000)·eps·(largest eigenvalue)."""
-    return max(factor.n, 1000) * float(np.finfo(factor.targets.dtype).eps) * factor.largest
+    """The smallest λ that rounding leaves a meaning: some hundred eps times the largest eigenvalue.
+
+    There the relative error to expect is below one per cent.
+    """
+    return 128.0 * float(np.finfo(factor.targets.dtype).eps) * factor.largest
 
 
 def choose_automatically(objective: Objective, factor: Factor) -> Path:

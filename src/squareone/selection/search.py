@@ -8,20 +8,23 @@ import numpy as np
 
 # One step of the bracketing: a factor of four in λ.
 _STEP = np.log(4.0)
+# One step of a scan for other valleys: a factor of twenty.
+_SCAN = np.log(20.0)
 # Sides of a bracket up to this are short enough for the error curve to be a parabola between them.
 _SHORT = np.log(2.1)
 # The search ends when the parabola through its three best points promises less than this share.
 _WORTH = 1e-4
-_MOST = 14
+_MOST = 16
 
 
 def bracketed_minimum(
-    function: Callable[[float], float], start: float, low: float, high: float
+    function: Callable[[float], float], start: float, low: float, high: float, *, scan: int = 0
 ) -> float:
     """Where ``function`` of log λ is least, going downhill from ``start`` within ``low``, ``high``.
 
     The point returned is the minimum of the last parabola (or the best point seen): it has not
     itself been evaluated when the parabola promised too little to be worth a factorisation.
+    ``scan`` points to either side of the start, far apart, are looked at first.
     """
     seen: dict[float, float] = {}
 
@@ -31,7 +34,9 @@ def bracketed_minimum(
             seen[x] = function(x)
         return x
 
-    centre = at(start)
+    for i in range(-scan, scan + 1):
+        at(start + i * _SCAN)
+    centre = min(seen, key=seen.__getitem__) if seen else at(start)
     up, down = at(centre + _STEP), None
     if seen[up] >= seen[centre]:
         down = at(centre - _STEP)

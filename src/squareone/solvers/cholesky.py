@@ -76,6 +76,9 @@ class CholeskyFactor(Factor):
     def _factor_shifted(self, shift: float) -> None:
         matrix = self.system.matrix
         if self._touched:
+            if not self._several:
+                msg = "the factorisation was lost to an interrupt: fit again"
+                raise RuntimeError(msg)
             copy_triangle(matrix, to_upper=False)
         self._touched = True
         np.fill_diagonal(matrix, self._diagonal + self._diagonal.dtype.type(shift))

@@ -75,7 +75,7 @@ class Factor(ABC):
     def error_estimate(self, alpha: float) -> float:
         """Relative error to expect from rounding at this λ: eps times a condition number."""
 
-    def scaled(self, alphas: Array) -> Array:
+    def scaled(self, alphas: Array | float) -> Array:
         """λ in the units of what was factored, in float64."""
         scaled = np.asarray(alphas, dtype=np.float64)
         with np.errstate(over="ignore", under="ignore"):

@@ -101,10 +101,11 @@ class DualFeatures(SymmetricSystem):
     rows: CentredRows | None = None
 
     @classmethod
-    def of(cls, rows: CentredRows, Y: Array) -> DualFeatures:
-        """Cost: n²d multiplications; n² numbers."""
-        K = kernel_matrix(Linear(), rows.centred(), both_triangles=False)
-        system = cls.prepare(K, Y, rows.weighting, rows.unit**2)
+    def of(cls, rows: CentredRows, Y: Array, weighting: Weighting) -> DualFeatures:
+        """In the precision of ``Y``. Cost: n²d multiplications; n² numbers."""
+        centred = rows.centred().astype(Y.dtype, copy=False)
+        K = kernel_matrix(Linear(), centred, both_triangles=False)
+        system = cls.prepare(K, Y, weighting, rows.unit**2)
         assert isinstance(system, cls)
         system.rows = rows
         return system

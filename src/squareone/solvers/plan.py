@@ -58,7 +58,7 @@ class Candidate:
     refused: str = ""
 
 
-@dataclass
+@dataclass(repr=False)
 class Plan:
     """The candidates, the choice and the reason; after a fit, the seconds of every stage.
 
@@ -84,7 +84,7 @@ class Plan:
         parts = [f"{name} {s:.2g} s" for name, s in self.stages.items() if s >= 0.01 * total]
         return f"{total:.2g} s: {', '.join(parts)}"
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         task = self.task
         kernel = "linear kernel" if task.linear else "kernel"
         seen = "a precomputed kernel" if task.given else f"{task.d:,} features, {kernel}"
@@ -148,7 +148,10 @@ def _choose(task: Task, possible: list[Candidate]) -> tuple[Candidate, str]:
         return cheapest, (
             "the fewest flops; the features' condition is checked, and svd taken if it is too high"
         )
-    return cheapest, "the fewest flops of those that can do it in this memory"
+    reason = "the fewest flops of those that can do it in this memory"
+    if task.alphas == 1 and cheapest.solver == "cholesky" and spectral is not None:
+        reason += "; spectral if alpha turns out to be too small for it"
+    return cheapest, reason
 
 
 def _candidates(task: Task) -> list[Candidate]:
