@@ -124,3 +124,19 @@ def test_the_model_does_not_share_the_users_arrays():
     assert_array_equal(model.predict(X_iris), before[0])
     model = RLSRegressor("linear", 0.1, solver="gram").fit(X_iris.copy(), y_iris)
     assert np.isfinite(model.best_score_)
+
+
+def test_one_class_left_by_the_weights():
+    with pytest.raises(ValueError, match="rows of positive weight are of one class only"):
+        RLSClassifier().fit(X_iris, y_iris, (y_iris == 1).astype(float))
+    with pytest.raises(ValueError, match="rows of positive weight are of one class only"):
+        RLSClassifier(class_weight={0: 0.0, 1: 0.0, 2: 1.0}).fit(X_iris, y_iris)
+
+
+def test_a_kernel_matrix_symmetric_to_rounding_is_averaged():
+    K = Gaussian(1.0)(X_iris)
+    tilt = np.triu(np.ones_like(K), 1)
+    tilted = K + 2e-9 * (tilt - tilt.T)
+    even = RLSRegressor("precomputed", 0.1).fit(K, y_iris)
+    uneven = RLSRegressor("precomputed", 0.1).fit(tilted, y_iris)
+    assert_allclose(uneven.dual_coef_, even.dual_coef_, rtol=1e-10)

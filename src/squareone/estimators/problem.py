@@ -86,10 +86,11 @@ class Problem:
         if rows is not None:
             X = X[np.ix_(rows, rows)] if self.given else X[rows]
             Y, weights = Y[rows], None if weights is None else weights[rows]
-        Y = Y.astype(dtype, copy=False)
         weighting = Weighting.of(X.shape[0], weights, self.intercept, dtype)
+        exact = Weighting.of(X.shape[0], weights, self.intercept, X.dtype)
+        if dtype != X.dtype:  # centred first: rounding would be that of the offset
+            Y = (Y - exact.mean(Y)).astype(dtype)
         if self.linear:
-            exact = Weighting.of(X.shape[0], weights, self.intercept, X.dtype)
             return DualFeatures.of(CentredRows.of(X, exact), Y, weighting)
         if self.given:
             unit = 1.0 if dtype == X.dtype else power_of_two(np.diagonal(X))

@@ -29,8 +29,9 @@ class RLSRegressor(RegressorMixin, RegularisedLeastSquares):
         between training rows. Features of different units should be scaled first.
     alpha : float, sequence of float or "auto", default="auto"
         λ. A sequence is a grid to choose from, *not* one penalty per target. ``"auto"`` takes a
-        grid from the spectrum, widened while the best value sits at its edge and refined around
-        it, or, for more rows, a bracketed search that looks at a handful of values.
+        grid from the spectrum, widened while the best value sits at its edge and, by squared
+        error, refined around it; or, for more rows, a bracketed search that looks at a handful of
+        values.
     solver : {"auto", "cholesky", "spectral", "svd", "gram"}, default="auto"
         ``"cholesky"``: one factorisation per λ, the least memory. ``"spectral"``: an
         eigendecomposition, every λ. ``"svd"`` and ``"gram"``: for the linear kernel, accurate and
@@ -103,8 +104,8 @@ class RLSRegressor(RegressorMixin, RegularisedLeastSquares):
     them with ``"spectral"``; about 4n³, most of it in float32, and n² numbers for the best one by
     ``"cholesky"``. With the linear kernel and d < n features nd² to 6nd² flops.
 
-    A row of weight zero leaves the fit; a weight of two equals a repeated row for the
-    coefficients, but not for a λ chosen by leave-one-out, which leaves out a *row*.
+    A row of weight zero leaves the fit. At a given λ and width a weight of two equals a repeated
+    row; a λ chosen by leave-one-out differs, because that leaves out a *row*.
 
     Examples
     --------

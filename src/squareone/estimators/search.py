@@ -76,7 +76,7 @@ def _search_in_single(problem: Problem, start: float, parts: list[Path]) -> tupl
         factor = CholeskyFactor(system, several=True)
         if factor.largest == 0:
             return start, False
-        low = float(np.log(_SINGLE_MARGIN * np.finfo(np.float32).eps * factor.largest))
+        low = float(np.log(_SINGLE_MARGIN * float(np.finfo(np.float32).eps) * factor.largest))
         high = float(np.log(1e6 * factor.largest))
 
         def error(log_alpha: float) -> float:

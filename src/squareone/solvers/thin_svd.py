@@ -104,8 +104,8 @@ class SvdFactor(BasisFactor):
         if self.singular.size == 0:
             return 0.0
         scaled = float(self.scaled(alpha))
-        smallest = float(np.sqrt(self.squares[-1] + scaled))
-        largest = float(np.sqrt(self.squares[0] + scaled))
+        smallest = float(np.sqrt(float(self.squares[-1]) + scaled))
+        largest = float(np.sqrt(float(self.squares[0]) + scaled))
         eps = float(np.finfo(self.squares.dtype).eps)
         if smallest == 0:
             return np.inf
