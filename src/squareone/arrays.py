@@ -293,9 +293,14 @@ class BlockedQR:
         return self._Q
 
 
+def longest_part(k: int) -> int:
+    """Rows of a block of k columns in a blocked QR; the last block may be longer by k."""
+    return max(4 * k, 131_072 // max(k, 1), 1)
+
+
 def _row_parts(n: int, k: int) -> list[slice]:
     """Blocks of rows, none of them shorter than k."""
-    parts = blocks(n, max(4 * k, 131_072 // max(k, 1), 1))
+    parts = blocks(n, longest_part(k))
     if len(parts) > 1 and parts[-1].stop - parts[-1].start < k:
         parts[-2:] = [slice(parts[-2].start, n)]
     return parts

@@ -180,15 +180,15 @@ rng = np.random.default_rng(2)
 many = rng.normal(size=(400, 3))
 noisy = many[:, 0] + rng.normal(size=400)
 FULL = {  # parameters, what the message says
-    "nothing fits": ({}, ['solver="cholesky" on 400 rows', "needs 1.", "MiB", "97.7 KiB"]),
+    "nothing fits": ({}, ['solver="cholesky" on 400 rows', "needs 4.93 MiB", "97.7 KiB"]),
     "linear": ({"kernel": "linear", "memory_limit": 1e4}, ["on 400 rows and 3 features", "KiB"]),
     "spectral": (
-        {"solver": "spectral", "memory_limit": "2MiB"},
-        ['solver="spectral"', "memory_limit is 2 MiB", 'What fits: solver="cholesky" (1.3'],
+        {"solver": "spectral", "memory_limit": "6MiB"},
+        ['solver="spectral"', "memory_limit is 6 MiB", 'What fits: solver="cholesky" (4.93'],
     ),
     "only spectral could": (
         {"scoring": "r2", "memory_limit": "2MiB"},
-        ['solver="spectral"', "needs 3.", "MiB", "memory_limit is 2 MiB"],
+        ['solver="spectral"', "needs 9.", "MiB", "memory_limit is 2 MiB"],
     ),
 }
 
@@ -201,5 +201,5 @@ def test_what_does_not_fit_in_memory_is_refused_and_what_would_fit_is_named(para
 
 
 def test_auto_takes_what_fits():
-    model = RLSRegressor(memory_limit="2MiB").fit(many, noisy)
+    model = RLSRegressor(memory_limit="6MiB").fit(many, noisy)
     assert model.plan_.solver == "cholesky"

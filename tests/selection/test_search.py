@@ -57,7 +57,7 @@ def test_a_parabola_over_a_long_bracket_is_not_believed():
 
     found = bracketed_minimum(valley, 1.2, -20.0, 20.0)
     assert abs(found - 1.0) < 0.1
-    neighbours = sorted(calls + [found])
+    neighbours = sorted([*calls, found])
     i = neighbours.index(found)
     assert neighbours[i + 1] - neighbours[i - 1] < 2 * np.log(4.0)
 

@@ -39,11 +39,11 @@ def test_choice(wanted, solver):
 def test_memory_decides_where_it_must():
     assert make_plan(task(20_000, smooth=False), "auto", 20 * GIB).solver == "spectral"
     assert make_plan(task(20_000, alphas=50), "auto", 5 * GIB).solver == "cholesky"
-    with pytest.raises(MemoryLimitError, match=r"needs 9.1 GiB; .* What fits: solver=\"cholesky\""):
-        make_plan(task(20_000, alphas=50), "spectral", 5 * GIB)
     with pytest.raises(
-        MemoryLimitError, match=r"float32 rows halve it; at most about 1[23],... rows"
+        MemoryLimitError, match=r"needs 8.95 GiB; .* What fits: solver=\"cholesky\""
     ):
+        make_plan(task(20_000, alphas=50), "spectral", 5 * GIB)
+    with pytest.raises(MemoryLimitError, match=r"What fits: at most about 1[23],... rows"):
         make_plan(task(40_000, alphas=1), "auto", 1.3 * GIB)
 
 
@@ -52,6 +52,13 @@ def test_the_rows_that_are_said_to_fit_do():
         make_plan(task(40_000, alphas=1), "auto", 1.3 * GIB)
     rows = int(str(refusal.value).split("at most about ")[1].split(" rows")[0].replace(",", ""))
     make_plan(task(rows, alphas=1), "auto", 1.3 * GIB)
+
+
+def test_single_precision_is_named_where_it_would_fit():
+    with pytest.raises(MemoryLimitError, match=r"float32 rows; at most about 1[23],... rows"):
+        make_plan(task(15_000, alphas=1), "auto", 1.3 * GIB)
+    with pytest.raises(MemoryLimitError, match="What fits: nothing of use with this solver, or"):
+        make_plan(task(15_000, alphas=1), "auto", 500.0)
 
 
 def test_eigenproblems_beyond_lapack_are_not_planned():

@@ -14,14 +14,13 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from ..arrays import Array, power_of_two
+from ..arrays import Array, thread_budget
 from ..kernels import BY_NAME, Gaussian, Kernel, Linear
 from ..models import Hyperplane
 from ..selection import (
     Folds,
     GeneralisedCrossValidation,
     LeaveOneOut,
-    Objective,
     folds_from_splits,
 )
 from ..selection.criteria import Criterion
@@ -29,7 +28,7 @@ from ..solvers import Plan, Task, make_plan
 from ..solvers.memory import memory_limit as bytes_allowed
 from ..targets import Labels, Responses
 from . import validation
-from .problem import Problem
+from .problem import Problem, Request
 from .record import Record
 from .scoring import held_out_scorer
 from .walk import solve
@@ -121,9 +120,10 @@ class RegularisedLeastSquares(BaseEstimator):
         """
         self._forget()
         try:
-            problem, targets = self._problem(X, y, sample_weight, groups)
-            record = Record(problem, solve(problem), targets, keep_factor=self.keep_factor)
-            self._remember(problem, record, targets)
+            request = self._read(X, y, sample_weight, groups)
+            problem = Problem.of(request)
+            record = Record(problem, solve(problem), request.targets, keep_factor=self.keep_factor)
+            self._remember(problem, record, request.targets)
         except BaseException:  # an interrupt too: never half fitted
             self._forget()
             raise
@@ -133,9 +133,8 @@ class RegularisedLeastSquares(BaseEstimator):
         for name in [name for name in vars(self) if name.endswith("_") or name == "_record"]:
             delattr(self, name)
 
-    def _problem(
-        self, X: Any, y: Any, sample_weight: Any, groups: Any
-    ) -> tuple[Problem, Responses | Labels]:
+    def _read(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> Request:
+        """Everything that came, checked, and the plan; nothing large is allocated."""
         if not get_config()["skip_parameter_validation"]:
             self._validate_params()
         alpha = validation.check_alpha(self.alpha)
@@ -148,49 +147,52 @@ class RegularisedLeastSquares(BaseEstimator):
             validation.check_square(X)
         validation.check_scale(X, "the kernel matrix" if given else "X")
         y, targets, columns = self._read_targets(X, y)
-        n = X.shape[0]
-        user_weights = validation.check_weights(sample_weight, n, X.dtype)
+        user_weights = validation.check_weights(sample_weight, X.shape[0], X.dtype)
         weights = self._row_weights(y, user_weights)
-        kept = np.arange(n) if weights is None else np.flatnonzero(weights > 0)
+        kept = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights > 0)
         rng = check_random_state(0 if self.random_state is None else self.random_state)
         criterion = self._criterion(X, y, targets, kept, groups, rng, alpha)
-        dropped = X[:0]
-        if weights is not None and kept.size < n:
-            without = np.flatnonzero(weights == 0)
-            dropped = X[np.ix_(without, kept)] if given else X[without]
-            X = X[np.ix_(kept, kept)] if given else X[kept]
-            columns, weights = columns[kept], weights[kept]
-        kernel = kernel.resolve(X, rng)
-        unit = power_of_two(columns)
-        Y = np.ascontiguousarray(columns / columns.dtype.type(unit))
+        per_target = self.alpha_per_target and columns.shape[1] > 1
         scorer = held_out_scorer(
             self.scoring,
             y[kept],
             targets,
             None if user_weights is None else user_weights[kept],
-            per_target=self._per_target(Y),
+            per_target=per_target,
         )
-        objective = Objective(criterion, Y, unit, scorer, self._per_target(Y))
-        plan = self._make_plan(kernel, X.shape, Y.shape[1], X.dtype, alpha, objective)
-        problem = Problem(
+        folds = criterion if isinstance(criterion, Folds) else None
+        task = Task(
+            n=kept.size,
+            d=kept.size if given else X.shape[1],
+            t=columns.shape[1],
+            itemsize=X.dtype.itemsize,
+            linear=isinstance(kernel, Linear),
+            given=given,
+            alphas="auto" if isinstance(alpha, str) else int(np.size(alpha)),
+            smooth=scorer is None and not per_target,
+            fold_work=folds.work() if folds else 0.0,
+            largest_fold=folds.largest() if folds else 0,
+            held=scorer is not None,
+            copied=kept.size < X.shape[0],
+            threads=thread_budget(),
+        )
+        plan = make_plan(task, self.solver, bytes_allowed(self.memory_limit))
+        return Request(
             X=X,
-            Y=Y,
-            unit=unit,
+            targets=targets,
+            columns=columns,
             weights=weights,
-            intercept=self.fit_intercept,
+            kept=kept,
             kernel=kernel,
             alpha=alpha,
-            objective=objective,
+            criterion=criterion,
+            scorer=scorer,
+            per_target=per_target,
+            intercept=self.fit_intercept,
+            solver=self.solver,
             plan=plan,
-            requested=self.solver,
-            kept=kept,
-            dropped=dropped,
             rng=rng,
         )
-        return problem, targets
-
-    def _per_target(self, Y: Array) -> bool:
-        return self.alpha_per_target and Y.shape[1] > 1
 
     def _check_consistency(self, kernel: Kernel, groups: Any) -> None:
         """Refuse parameters that do not fit together, before any work."""
@@ -247,29 +249,6 @@ class RegularisedLeastSquares(BaseEstimator):
             groups = np.asarray(groups)
         return Folds(folds_from_splits(cv.split(X, y, groups), kept, n))
 
-    def _make_plan(
-        self,
-        kernel: Kernel,
-        shape: tuple[int, ...],
-        t: int,
-        dtype: Any,
-        alpha: float | Array | str,
-        objective: Objective,
-    ) -> Plan:
-        criterion = objective.criterion
-        task = Task(
-            n=shape[0],
-            d=shape[1],
-            t=t,
-            itemsize=np.dtype(dtype).itemsize,
-            linear=isinstance(kernel, Linear),
-            given=validation.is_precomputed(kernel),
-            alphas="auto" if isinstance(alpha, str) else int(np.size(alpha)),
-            smooth=objective.smooth,
-            fold_work=criterion.work() if isinstance(criterion, Folds) else 0.0,
-        )
-        return make_plan(task, self.solver, bytes_allowed(self.memory_limit))
-
     def plan(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Plan:
         """Which solver a fit would use, what each one costs, and why: ``print`` it.
 
@@ -294,8 +273,7 @@ class RegularisedLeastSquares(BaseEstimator):
             raise ValueError(msg)
         parameters = self.get_params(deep=False)
         parameters["random_state"] = deepcopy(self.random_state)  # a fit draws the same numbers
-        problem, _ = type(self)(**parameters)._problem(X, y, sample_weight, groups)
-        return problem.plan
+        return type(self)(**parameters)._read(X, y, sample_weight, groups).plan
 
     def _remember(self, problem: Problem, record: Record, targets: Responses | Labels) -> None:
         self.kernel_ = problem.kernel

@@ -15,7 +15,30 @@ from ..kernels.base import check_range
 from ..kernels.precomputed import copy_symmetric
 from ..kernels.tiles import kernel_matrix
 from ..selection import Objective
+from ..selection.criteria import Criterion
+from ..selection.objective import HeldOutScorer
 from ..solvers import CentredRows, DualFeatures, Plan, SymmetricSystem, Weighting
+from ..targets import Labels, Responses
+
+
+@dataclass
+class Request:
+    """What the user asked for, checked, over all the user's rows; see :class:`Problem`."""
+
+    X: Array
+    targets: Responses | Labels
+    columns: Array
+    weights: Array | None
+    kept: Array
+    kernel: Kernel
+    alpha: float | Array | str
+    criterion: Criterion
+    scorer: HeldOutScorer | None
+    per_target: bool
+    intercept: bool
+    solver: str
+    plan: Plan
+    rng: np.random.RandomState
 
 
 @dataclass
@@ -54,6 +77,35 @@ class Problem:
     kept: Array
     dropped: Array
     rng: np.random.RandomState
+
+    @classmethod
+    def of(cls, request: Request) -> Problem:
+        """Rows of weight zero set aside, the kernel's parameters made numbers, y given a unit."""
+        X, columns, weights, kept = request.X, request.columns, request.weights, request.kept
+        dropped = X[:0]
+        if weights is not None and kept.size < X.shape[0]:
+            without = np.flatnonzero(weights == 0)
+            given = isinstance(request.kernel, Precomputed)
+            dropped = X[np.ix_(without, kept)] if given else X[without]
+            X = X[np.ix_(kept, kept)] if given else X[kept]
+            columns, weights = columns[kept], weights[kept]
+        unit = power_of_two(columns)
+        Y = np.ascontiguousarray(columns / columns.dtype.type(unit))
+        return cls(
+            X=X,
+            Y=Y,
+            unit=unit,
+            weights=weights,
+            intercept=request.intercept,
+            kernel=request.kernel.resolve(X, request.rng),
+            alpha=request.alpha,
+            objective=Objective(request.criterion, Y, unit, request.scorer, request.per_target),
+            plan=request.plan,
+            requested=request.solver,
+            kept=kept,
+            dropped=dropped,
+            rng=request.rng,
+        )
 
     @property
     def given(self) -> bool:
@@ -94,7 +146,7 @@ class Problem:
             return DualFeatures.of(CentredRows.of(X, exact), Y, weighting)
         if self.given:
             unit = 1.0 if dtype == X.dtype else power_of_two(np.diagonal(X))
-            K = copy_symmetric(X if dtype == X.dtype else (X / unit).astype(dtype))
+            K = copy_symmetric(X, dtype, unit)
         else:
             check_range(self.kernel, X)
             unit = 1.0 if dtype == X.dtype else power_of_two(self.kernel.diagonal(X))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -51,13 +51,13 @@ class Precomputed(Kernel):
         self._no_rows()
 
 
-def copy_symmetric(K: Array) -> Array:
-    """A copy of ``K`` (n, n) with its lower triangle (K + Kᵀ)/2; refused if the halves disagree.
+def copy_symmetric(K: Array, dtype: Any, unit: float = 1.0) -> Array:
+    """The lower triangle of (K + Kᵀ)/2/unit (n, n) in ``dtype``; refused if the halves disagree.
 
     A difference of 1e-8 (float32: 1e-4) of the largest entry is rounding; more is a mistake.
     """
     n = K.shape[0]
-    copy = np.empty((n, n), K.dtype)
+    copy = np.empty((n, n), dtype)
     share = 1e-8 if K.dtype == np.float64 else 1e-4
     worst: list[tuple[float, int, int]] = []
     peaks: list[float] = []
@@ -65,14 +65,14 @@ def copy_symmetric(K: Array) -> Array:
     def average(tile: tuple[slice, slice]) -> None:
         rows, columns = tile
         below, above = K[rows, columns], K[columns, rows].T
-        out = copy[rows, columns]
-        np.subtract(below, above, out=out)
-        np.abs(out, out=out)
-        i, j = np.unravel_index(int(np.argmax(out)), out.shape)
-        worst.append((float(out[i, j]), rows.start + int(i), columns.start + int(j)))
+        both = np.empty(below.shape, K.dtype)
+        np.subtract(below, above, out=both)
+        np.abs(both, out=both)
+        i, j = np.unravel_index(int(np.argmax(both)), both.shape)
+        worst.append((float(both[i, j]), rows.start + int(i), columns.start + int(j)))
         peaks.append(float(max(abs(below.max()), abs(below.min()))))
-        np.add(below, above, out=out)
-        out *= 0.5
+        np.add(below, above, out=both)
+        np.multiply(both, 0.5 / unit, out=copy[rows, columns], casting="same_kind")
 
     for_each(average, lower_tiles(n))
     difference, i, j = max(worst)

@@ -127,6 +127,10 @@ class Folds(Criterion):
         """Σ|I|², in which the plan counts the cost of folds."""
         return float(sum(fold.removed.size**2 for fold in self.folds))
 
+    def largest(self) -> int:
+        """Rows of the largest fold."""
+        return max(fold.removed.size for fold in self.folds)
+
 
 def folds_from_splits(splits: Any, kept: Array, n: int) -> list[Fold]:
     """Folds over the rows ``kept`` of the fit, from (train, test) indices into all ``n`` rows.

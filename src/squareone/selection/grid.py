@@ -61,7 +61,7 @@ def evaluate(objective: Objective, factor: Factor, alphas: Array) -> Path:
     """Scores of given λ, ascending."""
     alphas = np.unique(np.asarray(alphas, dtype=np.float64))
     scores, dof = [], []
-    for part in factor.chunks(alphas):
+    for part in factor.chunks(alphas, held=objective.holds_values):
         scores.append(objective(factor, part))
         dof.append(factor.degrees_of_freedom(part))
     bits = np.full(alphas.size, 8 * factor.targets.dtype.itemsize)

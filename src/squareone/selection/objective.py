@@ -8,7 +8,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..solvers import Factor
-from .criteria import Criterion
+from .criteria import Criterion, Folds
 
 #: Score of held-out values: rows (m,), values (m, t), target column or None for all → a number.
 HeldOutScorer = Callable[[Array, Array, int | None], float]
@@ -48,6 +48,11 @@ class Objective:
     def smooth(self) -> bool:
         """Whether a search may follow it: a smooth function of a single λ."""
         return self.scorer is None and not self.per_target
+
+    @property
+    def holds_values(self) -> bool:
+        """Whether the held-out values of all rows are stored on the way to a score."""
+        return self.scorer is not None or isinstance(self.criterion, Folds)
 
     def __call__(self, factor: Factor, alphas: Array) -> Array:
         """Scores for ``alphas`` (L,) → (c, L), c = 1 or one row per target."""

@@ -21,8 +21,10 @@ from .weighting import Weighting
 Visitor = Callable[[slice, Array, Array], None]
 
 # Columns (targets x λ) in one product, and numbers in one block of its result.
-_COLUMNS = 512
-_BLOCK = 262_144
+PATH_COLUMNS = 512
+PATH_BLOCK = 262_144
+# Held-out values (rows x targets x λ) kept at a time, where they are kept.
+HELD_NUMBERS = 2_097_152
 
 
 class Factor(ABC):
@@ -83,9 +85,15 @@ class Factor(ABC):
                 scaled = scaled / unit
         return np.minimum(scaled, np.finfo(np.float64).max)
 
-    def chunks(self, alphas: Array) -> list[Array]:
-        """``alphas`` (L,) in the pieces in which they are best asked for."""
-        size = max(1, _COLUMNS // self.targets.shape[1]) if self.many_at_once else 1
+    def chunks(self, alphas: Array, *, held: bool) -> list[Array]:
+        """``alphas`` (L,) in the pieces in which they are best asked for.
+
+        ``held`` says that every held-out value will be kept for a while.
+        """
+        t = self.targets.shape[1]
+        size = max(1, PATH_COLUMNS // t) if self.many_at_once else 1
+        if held:
+            size = max(1, min(size, HELD_NUMBERS // max(1, self.n * t)))
         return [alphas[piece] for piece in blocks(alphas.size, size)]
 
 
@@ -118,7 +126,7 @@ class BasisFactor(Factor):
         t = self.targets.shape[1]
         F = self.filters(alphas)
         filtered = (self.projections[:, :, None] * F[:, None, :]).reshape(F.shape[0], -1)
-        size = max(64, _BLOCK // max(F.shape[0], filtered.shape[1]))
+        size = max(64, PATH_BLOCK // max(F.shape[0], filtered.shape[1]))
 
         least: list[Array] = []
 
@@ -158,7 +166,7 @@ class BasisFactor(Factor):
 def gram_by_blocks(take: Callable[[Array], Array], rows: Array, k: int) -> Array:
     """AᵀA (k, k) over ``rows`` (m,) of a matrix whose rows ``take`` gives, one block at a time."""
     total = np.zeros((k, k))
-    for piece in blocks(rows.size, max(64, _BLOCK // max(k, 1))):
+    for piece in blocks(rows.size, max(64, PATH_BLOCK // max(k, 1))):
         A = take(rows[piece])
         total += A.T @ A
     return total

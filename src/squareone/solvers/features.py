@@ -72,7 +72,7 @@ class CentredRows:
     def row_blocks(self) -> list[slice]:
         """Blocks of rows that fit a cache."""
         n, d = self.shape
-        return blocks(n, max(256, BLOCK // max(d, 1)))
+        return blocks(n, gram_blocks(n, d)[0])
 
     def gram(self) -> Array:
         """X̃ᵀX̃ (d, d) in float64. Cost: nd² multiplications, one pass over the rows.
@@ -80,9 +80,9 @@ class CentredRows:
         Rows are dealt to a fixed number of sums, so that the result does not depend on which core
         was first.
         """
-        d = self.shape[1]
+        n, d = self.shape
         pieces = self.row_blocks()
-        dealt = max(1, min(16, len(pieces), 4_000_000 // max(d * d, 1)))
+        dealt = gram_blocks(n, d)[1]
         sums = np.zeros((dealt, d, d))
 
         def add(hand: int) -> None:
@@ -92,6 +92,12 @@ class CentredRows:
 
         for_each(add, range(dealt))
         return sums.sum(axis=0)
+
+
+def gram_blocks(n: int, d: int) -> tuple[int, int]:
+    """Rows in a block, and sums to which the blocks of ``n`` rows are dealt."""
+    rows = max(256, BLOCK // max(d, 1))
+    return rows, max(1, min(16, -(-n // rows), 4_000_000 // max(d * d, 1)))
 
 
 @dataclass

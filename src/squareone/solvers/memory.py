@@ -8,6 +8,11 @@ from numbers import Real
 from pathlib import Path
 
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+# Control groups of both kinds: where they are, the file of the limit and that of the use.
+_CGROUPS = [
+    (Path("/sys/fs/cgroup"), "memory.max", "memory.current"),
+    (Path("/sys/fs/cgroup/memory"), "memory.limit_in_bytes", "memory.usage_in_bytes"),
+]
 _SI_UNITS = {"K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 
 
@@ -44,18 +49,24 @@ def _proc_available() -> float | None:
 
 
 def _cgroup_available() -> float | None:
-    for limit, used in (
-        ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
-        (
-            "/sys/fs/cgroup/memory/memory.limit_in_bytes",
-            "/sys/fs/cgroup/memory/memory.usage_in_bytes",
-        ),
-    ):
+    for folder, limit, used in _CGROUPS:
         try:
-            return max(0.0, float(Path(limit).read_text()) - float(Path(used).read_text()))
+            allowed = float((folder / limit).read_text())
+            taken = float((folder / used).read_text())
         except (OSError, ValueError):  # not there, or "max"
             continue
+        return max(0.0, allowed - taken + _reclaimable(folder))
     return None
+
+
+def _reclaimable(folder: Path) -> float:
+    """Page cache that nobody has read for a while: counted as used, given back when asked for."""
+    try:
+        text = (folder / "memory.stat").read_text()
+    except OSError:
+        return 0.0
+    match = re.search(r"^(?:total_)?inactive_file (\d+)", text, re.MULTILINE)
+    return float(match[1]) if match else 0.0
 
 
 def _physical() -> float:
@@ -68,7 +79,11 @@ def _physical() -> float:
 def readable(number_of_bytes: float) -> str:
     """``"1.5 GiB"``."""
     for unit in ("B", "KiB", "MiB", "GiB"):
-        if number_of_bytes < 1024:
-            return f"{number_of_bytes:.3g} {unit}"
+        if number_of_bytes < 1023.5:
+            return f"{_three_digits(number_of_bytes)} {unit}"
         number_of_bytes /= 1024
-    return f"{number_of_bytes:.3g} TiB"
+    return f"{_three_digits(number_of_bytes)} TiB"
+
+
+def _three_digits(number: float) -> str:
+    return f"{number:,.0f}" if number >= 999.5 else f"{number:.3g}"

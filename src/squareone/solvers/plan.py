@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
-from ..arrays import LARGEST_EIGENPROBLEM
+from ..arrays import LARGEST_EIGENPROBLEM, TILE, longest_part
 from ..errors import MemoryLimitError
+from .factor import HELD_NUMBERS, PATH_BLOCK, PATH_COLUMNS
+from .features import gram_blocks
 from .memory import readable
 
 #: λ values a bracketed search factors at, in float32 (twice as fast) and in float64.
@@ -34,6 +37,14 @@ class Task:
         Whether the criterion is a smooth function of one λ, which a bracketed search can follow.
     fold_work : float
         Multiplications per λ and row of the basis that leaving out the folds takes: Σ|fold|².
+    largest_fold : int
+        Rows of the largest fold.
+    held : bool
+        Whether the held-out values themselves are needed, not only their squares: a scorer.
+    copied : bool
+        Whether the rows have to be copied, because some of them have weight zero.
+    threads : int
+        Each has a tile of its own.
     """
 
     n: int
@@ -45,6 +56,10 @@ class Task:
     alphas: int | str
     smooth: bool
     fold_work: float = 0.0
+    largest_fold: int = 0
+    held: bool = False
+    copied: bool = False
+    threads: int = 1
 
 
 @dataclass(frozen=True)
@@ -123,8 +138,8 @@ def make_plan(task: Task, requested: str, memory_limit: float) -> Plan:
         return Plan(task, candidates, requested, "asked for", memory_limit)
     possible = [c for c in candidates if not c.refused]
     if not possible:
-        too_big = [c for c in candidates if c.bytes > memory_limit] or candidates
-        _refuse(min(too_big, key=lambda c: c.bytes), candidates, task, memory_limit)
+        able = [c for c in _candidates(task) if not c.refused] or candidates
+        _refuse(min(able, key=lambda c: c.bytes), candidates, task, memory_limit)
     chosen, reason = _choose(task, possible)
     return Plan(task, candidates, chosen.solver, reason, memory_limit)
 
@@ -182,10 +197,9 @@ def _cholesky(task: Task) -> Candidate:
             )
     else:
         flops, form = _path_length(task) * step + kernel, "a Cholesky factorisation per alpha"
-    rows = 0 if task.given else 3 * n * d
-    return Candidate(
-        "cholesky", flops, task.itemsize * (1.05 * n * n + rows + 6.0 * n * task.t), form, refused
-    )
+    m = task.largest_fold
+    folds = 2.0 * m * m + 3.0 * TILE * m
+    return Candidate("cholesky", flops, _kernel_bytes(task, n * n + folds), form, refused)
 
 
 def subset_size(n: int) -> int:
@@ -199,28 +213,65 @@ def _spectral(task: Task) -> Candidate:
     per_alpha = 2.0 * n * n * (task.t + 1) + 2 * task.fold_work * n
     flops = 9 * n**3 + kernel + _path_length(task) * per_alpha
     refused = "" if n <= LARGEST_EIGENPROBLEM else f"LAPACK stops at {LARGEST_EIGENPROBLEM:,} rows"
-    rows = 0 if task.given else 3 * n * d
+    m = task.largest_fold
+    after = 2.0 * m * n + 2.0 * m * m + _path_numbers(task, n)
     return Candidate(
         "spectral",
         flops,
-        task.itemsize * (3.05 * n * n + rows + 6.0 * n * task.t),
+        _kernel_bytes(task, n * n + max(2.0 * n * n + 6 * n, after)),
         "eigendecomposition, every alpha",
         refused,
     )
 
 
+def _kernel_bytes(task: Task, numbers: float) -> float:
+    """With the rows made ready on both sides and kept, and the tiles of every thread."""
+    n = task.n
+    rows = (
+        n * n * task.copied
+        if task.given
+        else n * task.d * ((1 if task.linear else 3) + task.copied)
+    )
+    side = min(n, TILE)
+    tiles = min(task.threads, (n // TILE + 1) * (n // TILE + 2) // 2)
+    return task.itemsize * (numbers + rows + _columns(task)) + 8.0 * 3 * tiles * side * side
+
+
+def _columns(task: Task) -> float:
+    """Numbers for the targets, in the forms a fit needs, and for held-out values."""
+    n, t = task.n, task.t
+    if not (task.held or task.largest_fold):
+        return 8.0 * n * t
+    return 8.0 * n * t + 2.0 * min(max(HELD_NUMBERS, n * t), n * t * _path_length(task))
+
+
+def _path_numbers(task: Task, k: int) -> float:
+    """What a walk along the path holds with k basis vectors: filters, and a block per thread."""
+    columns = min(max(PATH_COLUMNS, task.t), task.t * _path_length(task))
+    rows = min(task.n, max(64, PATH_BLOCK // max(k, columns)))
+    at_once = min(task.threads, -(-task.n // rows))
+    return 2.0 * k * columns + 3.0 * at_once * rows * max(k, columns)
+
+
 def _svd(task: Task) -> Candidate:
-    n, d = task.n, task.d
-    small = min(n, d)
+    n, d, m = task.n, task.d, task.largest_fold
+    small, long = min(n, d), max(n, d)
     flops = (
         6.0 * n * d * small + 20 * small**3 + _path_length(task) * 2.0 * n * small * (task.t + 1)
     )
     form = "QR by row blocks, then SVD" if n > d else "QR of the transposed features, then SVD"
-    return Candidate("svd", flops, task.itemsize * (2.3 * n * d + 6.0 * n * task.t), form)
+    k = small + 1
+    part = longest_part(k)
+    kept = long * k * (1 if n > d else 2)
+    at_once = 3.0 * min(long, task.threads * part) * k + 3.0 * (1 + long // part) * k * k
+    folds = 2.0 * m * k + 4.0 * k * k if n > d else 2.0 * m * n + 2.0 * m * m
+    path = _path_numbers(task, small) + (folds if m else 0.0)
+    needed = kept + max(at_once, 4.0 * k * k, path) + _columns(task) + n * d * task.copied
+    return Candidate("svd", flops, task.itemsize * needed, form)
 
 
 def _gram(task: Task) -> Candidate:
-    n, d = task.n, task.d
+    n, d, m = task.n, task.d, task.largest_fold
     if n <= d:
         dual = _spectral(task)
         return Candidate("gram", dual.flops, dual.bytes, "eigendecomposition of XXᵀ", dual.refused)
@@ -228,9 +279,19 @@ def _gram(task: Task) -> Candidate:
     refused = (
         "" if d <= LARGEST_EIGENPROBLEM else f"LAPACK stops at {LARGEST_EIGENPROBLEM:,} features"
     )
-    blocks = 8.0 * max(131_072, 256 * d) if n * d > 131_072 else 8.0 * n * d
-    needed = 8 * (3.1 * d * d + min(16 * d * d, 4e6)) + task.itemsize * (6.0 * n * task.t + blocks)
-    return Candidate("gram", flops, needed, "eigendecomposition of XᵀX, two passes", refused)
+    block, sums = gram_blocks(n, d)
+    summing = (sums + 1.0 + task.threads) * d * d + 3.0 * task.threads * min(n, block) * d
+    folds = 3.0 * m * (d + 1) + 6.0 * (d + 1) ** 2 if m else 0.0
+    rows = n * d * (task.copied + (task.alphas == 1))  # its own copy, for what is asked later
+    path = 2.0 * d * d + _path_numbers(task, d) + folds
+    needed = max(summing, 4.0 * d * d, path)
+    return Candidate(
+        "gram",
+        flops,
+        8.0 * needed + task.itemsize * (rows + _columns(task)),
+        "eigendecomposition of XᵀX, two passes",
+        refused,
+    )
 
 
 def _over(candidate: Candidate, limit: float) -> str:
@@ -251,15 +312,31 @@ def _refuse(wanted: Candidate, candidates: list[Candidate], task: Task, limit: f
         what = ", ".join(f'solver="{c.solver}" ({readable(c.bytes)})' for c in fitting)
         advice = f"What fits: {what}"
     else:
-        share = (limit / wanted.bytes) ** (
-            0.5 if not task.linear or wanted.solver in ("cholesky", "spectral") else 1.0
-        )
-        half = " float32 rows halve it;" if task.itemsize == 8 else ""
-        rows = int(task.n * share * 0.98)
-        advice = f"What fits:{half} at most about {rows:,} rows with this solver"
+        advice = f"What fits: {_what_would_fit(wanted, task, limit)}"
     msg = (
         f'solver="{wanted.solver}" on {task.n:,} rows and {task.d:,} features needs '
         f"{readable(wanted.bytes)}; memory_limit is {readable(limit)}. {advice}, or raise "
         "memory_limit"
     )
     raise MemoryLimitError(msg)
+
+
+def _what_would_fit(wanted: Candidate, task: Task, limit: float) -> str:
+    """The largest number of rows this solver could take, found by asking again."""
+
+    def needs(**changes: Any) -> float:
+        smaller = replace(task, **changes)
+        return next(c.bytes for c in _candidates(smaller) if c.solver == wanted.solver)
+
+    def with_rows(n: int) -> float:
+        fold = int(task.largest_fold * n / task.n)
+        return needs(n=n, d=n if task.given else task.d, largest_fold=fold)
+
+    few, many = 0, task.n
+    while many - few > 1:
+        middle = (few + many) // 2
+        few, many = (middle, many) if with_rows(middle) <= limit else (few, middle)
+    if few < 2:
+        return "nothing of use with this solver"
+    single = "float32 rows; " if task.itemsize == 8 and needs(itemsize=4) <= limit else ""
+    return f"{single}at most about {few:,} rows with this solver"
