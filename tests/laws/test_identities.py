@@ -80,10 +80,13 @@ def test_a_weight_of_two_is_a_repeated_row_for_the_fit(solver, kernel):
 @pytest.mark.parametrize(("solver", "kernel"), solver_kernel_pairs())
 def test_scaling_weights_and_alpha_together_changes_nothing(solver, kernel):
     data = make_data(15, 4, weighted=True)
-    a = RLSRegressor(KERNELS[kernel][0], 0.5, solver=solver).fit(data.X, data.y, data.weights)
-    b = RLSRegressor(KERNELS[kernel][0], 3.5, solver=solver).fit(data.X, data.y, 7 * data.weights)
-    assert_allclose(a.predict(data.X_new), b.predict(data.X_new), rtol=1e-9)
-    assert_allclose(a.loo_predictions_, b.loo_predictions_, rtol=1e-9)
+    for criterion in ("loo", "gcv", "holdout"):
+        how = {"solver": solver, "criterion": criterion}
+        a = RLSRegressor(KERNELS[kernel][0], 0.5, **how).fit(data.X, data.y, data.weights)
+        b = RLSRegressor(KERNELS[kernel][0], 3.5, **how).fit(data.X, data.y, 7 * data.weights)
+        assert_allclose(a.predict(data.X_new), b.predict(data.X_new), rtol=1e-9)
+        assert_allclose(a.loo_predictions_, b.loo_predictions_, rtol=1e-9)
+        assert_allclose(a.best_score_, b.best_score_, rtol=1e-9)
 
 
 @pytest.mark.parametrize("scale", [1e-150, 1e-3, 1e3, 1e150])

@@ -240,7 +240,7 @@ def gcv(
 
     With n the number of rows of positive weight and residuals :math:`r = y - H y`,
 
-    .. math:: n \sum_i w_i r_i^2 \,/\, (n - \mathrm{tr}\, H)^2 .
+    .. math:: \frac{\sum_i w_i r_i^2}{\sum_i w_i} \Big/ (1 - \mathrm{tr}\, H / n)^2 .
 
     Returns
     -------
@@ -251,8 +251,8 @@ def gcv(
     C, b = fit(K, Y, lam, w, intercept)
     residuals = (Y - predict(K, C, b))[used]
     weighted_sum_of_squares: FloatArray = np.sum(w[used, np.newaxis] * residuals**2, axis=0)
-    spare = len(used) - degrees_of_freedom(K, lam, w, intercept)
-    score: FloatArray = len(used) * weighted_sum_of_squares / spare**2
+    spare = 1.0 - degrees_of_freedom(K, lam, w, intercept) / len(used)
+    score: FloatArray = weighted_sum_of_squares / w.sum() / spare**2
     return score
 
 

@@ -65,7 +65,7 @@ class LeaveOneOut(Criterion):
 
 
 class GeneralisedCrossValidation(Criterion):
-    """n‖√w r‖² / (n − tr H)²: leave-one-out with every leverage replaced by their mean."""
+    """Σwr²/Σw / (1 − tr H/n)²: leave-one-out with every leverage replaced by their mean."""
 
     name = "gcv"
 
@@ -79,7 +79,7 @@ class GeneralisedCrossValidation(Criterion):
         factor.visit(alphas, add)
         squares = np.sum([sums[start][0] for start in sorted(sums)], axis=0)
         traces = np.sum([sums[start][1] for start in sorted(sums)], axis=0)
-        return factor.n * squares / traces**2 * factor.weighting.unit
+        return squares / factor.weighting.total_root**2 / (traces / factor.n) ** 2
 
 
 @dataclass(frozen=True)
