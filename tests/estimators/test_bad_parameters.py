@@ -31,7 +31,7 @@ PARAMETERS = {
     "sigma infinite": ({"kernel": Gaussian(np.inf)}, ["Gaussian(sigma=inf)", "finite number"]),
     "sigma bool": ({"kernel": Gaussian(True)}, ["Gaussian(sigma=True)", "finite number"]),
     "sigma None": ({"kernel": Gaussian(None)}, ["Gaussian(sigma=None)", "finite number"]),
-    "sigma text": ({"kernel": Gaussian("mean")}, ["Gaussian(sigma='mean')", 'or "median"']),
+    "sigma text": ({"kernel": Gaussian("mean")}, ["Gaussian(sigma='mean')", '"auto" or "median"']),
     "sigma in a sum": ({"kernel": Gaussian() + Gaussian(-1)}, ["Gaussian(sigma=-1)"]),
     "nu": ({"kernel": Matern(nu=1)}, ["Matern(nu=1)", "0.5, 1.5 or 2.5"]),
     "nu text": ({"kernel": Matern(nu="smooth")}, ["Matern(nu='smooth')", "0.5, 1.5 or 2.5"]),

@@ -208,7 +208,7 @@ def test_equal_rows_are_predicted_by_the_mean(kernel, solver, value):
     np.testing.assert_allclose(model.predict(X), np.full(n, y.mean()), rtol=1e-6)
 
 
-@pytest.mark.parametrize("kernel", ["gaussian", "linear", "polynomial"])
+@pytest.mark.parametrize("kernel", [Gaussian(1.0), "linear", "polynomial"])
 def test_duplicated_rows_equal_weights_of_two_at_one_alpha(kernel):
     twice = RLSRegressor(kernel, 1.0).fit(np.r_[X, X], np.r_[y, y]).predict(X)
     weighted = RLSRegressor(kernel, 1.0).fit(X, y, np.full(n, 2.0)).predict(X)

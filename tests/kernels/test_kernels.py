@@ -98,14 +98,14 @@ def test_numbers_join_as_constants():
 
 def test_median_width():
     distances = pairwise.euclidean_distances(X)[np.triu_indices(30, 1)]
-    sigma = Gaussian().resolve(X, np.random.RandomState(0)).sigma
+    sigma = Gaussian("median").resolve(X, np.random.RandomState(0)).sigma
     assert_allclose(sigma, np.median(distances))
     l1 = pairwise.manhattan_distances(X)[np.triu_indices(30, 1)]
-    assert_allclose(Laplacian().resolve(X, np.random.RandomState(0)).sigma, np.median(l1))
+    assert_allclose(Laplacian("median").resolve(X, np.random.RandomState(0)).sigma, np.median(l1))
     same = np.ones((5, 2))
-    assert Gaussian().resolve(same, np.random.RandomState(0)).sigma == 1.0
+    assert Gaussian("median").resolve(same, np.random.RandomState(0)).sigma == 1.0
     mostly = np.vstack([np.zeros((20, 1)), [[3.0]]])  # more equal rows than different ones
-    assert Gaussian().resolve(mostly, np.random.RandomState(0)).sigma == 3.0
+    assert Gaussian("median").resolve(mostly, np.random.RandomState(0)).sigma == 3.0
     assert Polynomial().resolve(X, np.random.RandomState(0)).gamma == 0.25
 
 
@@ -128,7 +128,7 @@ def test_parameters_are_scikit_learns():
         (Gaussian(-1.0), "above zero"),
         (Gaussian(np.nan), "above zero"),
         (Gaussian(np.inf), "above zero"),
-        (Gaussian("wide"), 'above zero or "median"'),
+        (Gaussian("wide"), 'above zero, "auto" or "median"'),
         (Gaussian(True), "above zero"),
         (Matern(1.0, nu=1.0), "nu must be 0.5, 1.5 or 2.5"),
         (Polynomial(0), "degree must be an integer of at least one"),

@@ -197,7 +197,9 @@ def test_gcv_and_leave_one_out_of_the_weighted_mean_by_hand():
     mean = 11.0 / 4.0
     sum_of_squares = (1 - mean) ** 2 + 2 * (2 - mean) ** 2 + (6 - mean) ** 2
     assert_allclose(brute_force.degrees_of_freedom(K, LAM, w, True), 1.0, rtol=1e-14)
-    assert_allclose(brute_force.gcv(K, y, LAM, w, True), [sum_of_squares / 4 / (2 / 3) ** 2], rtol=1e-14)
+    assert_allclose(
+        brute_force.gcv(K, y, LAM, w, True), [sum_of_squares / 4 / (2 / 3) ** 2], rtol=1e-14
+    )
     left_out = np.array([[10 / 3], [7 / 2], [5 / 3], [11 / 4]])
     assert_allclose(brute_force.leave_one_out_values(K, y, LAM, w, True), left_out, rtol=1e-14)
     mean_square = ((7 / 3) ** 2 + 2 * (3 / 2) ** 2 + (13 / 3) ** 2) / 4

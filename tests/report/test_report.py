@@ -22,6 +22,7 @@ from squareone.report import path_figure, summary
 mpl.use("Agg")
 import matplotlib.pyplot as plt
 
+MEDIAN = Gaussian("median")
 ALPHAS = np.geomspace(1e-3, 1e2, 9)
 
 
@@ -67,7 +68,7 @@ def rows_of(text):
 
 def test_a_regressor_shows_its_root_mean_square_error_and_marks_its_alpha(data):
     X, Y = data
-    model = RLSRegressor(alpha=ALPHAS).fit(X, Y[:, 1])
+    model = RLSRegressor(MEDIAN, alpha=ALPHAS).fit(X, Y[:, 1])
     ax = path_figure(model)
     (curve,), (mark,) = curves(ax), marks(ax)
     assert_array_equal(curve.get_xdata(), ALPHAS)
@@ -80,7 +81,7 @@ def test_a_regressor_shows_its_root_mean_square_error_and_marks_its_alpha(data):
 
 
 def test_a_classifier_shows_its_mean_square(classes):
-    model = RLSClassifier(alpha=ALPHAS, criterion="gcv").fit(*classes)
+    model = RLSClassifier(MEDIAN, alpha=ALPHAS, criterion="gcv").fit(*classes)
     ax = path_figure(model)
     assert_allclose(curves(ax)[0].get_ydata(), -model.path_["score"])
     assert ax.get_ylabel() == "generalised cross-validation mean square error"
@@ -91,7 +92,7 @@ def test_a_classifier_shows_its_mean_square(classes):
     [("accuracy", "accuracy"), (make_scorer(balanced_accuracy_score), "balanced_accuracy_score")],
 )
 def test_a_scorer_is_shown_as_it_is(classes, scoring, name):
-    model = RLSClassifier(alpha=ALPHAS, scoring=scoring, cv=4).fit(*classes)
+    model = RLSClassifier(MEDIAN, alpha=ALPHAS, scoring=scoring, cv=4).fit(*classes)
     ax = path_figure(model)
     assert_array_equal(curves(ax)[0].get_ydata(), model.path_["score"])
     assert_array_equal(marks(ax)[0].get_ydata(), [model.best_score_])
@@ -99,7 +100,7 @@ def test_a_scorer_is_shown_as_it_is(classes, scoring, name):
 
 
 def test_every_target_has_a_curve_and_a_mark(data):
-    model = RLSRegressor(alpha=ALPHAS, alpha_per_target=True).fit(*data)
+    model = RLSRegressor(MEDIAN, alpha=ALPHAS, alpha_per_target=True).fit(*data)
     assert model.alpha_[0] != model.alpha_[1]  # otherwise this test would see nothing
     ax = path_figure(model)
     for i, (curve, mark) in enumerate(zip(curves(ax), marks(ax), strict=True)):
@@ -111,13 +112,13 @@ def test_every_target_has_a_curve_and_a_mark(data):
 
 
 def test_class_curves_carry_the_names_of_the_classes(classes):
-    ax = path_figure(RLSClassifier(alpha=ALPHAS, alpha_per_target=True).fit(*classes))
+    ax = path_figure(RLSClassifier(MEDIAN, alpha=ALPHAS, alpha_per_target=True).fit(*classes))
     assert [curve.get_label() for curve in curves(ax)] == ["class ant", "class bee", "class cat"]
 
 
 def test_points_in_single_precision_are_hollow_beside_double_ones(data):
     X, Y = data
-    model = RLSRegressor(solver="cholesky", random_state=0).fit(X, Y[:, 0])
+    model = RLSRegressor(MEDIAN, solver="cholesky", random_state=0).fit(X, Y[:, 0])
     bits, alphas = model.path_["bits"], model.path_["alpha"]
     assert set(bits) == {32, 64}
     ax = path_figure(model)
@@ -129,14 +130,14 @@ def test_points_in_single_precision_are_hollow_beside_double_ones(data):
 
 def test_a_fit_all_in_single_precision_has_no_hollow_points(data):
     X, Y = data
-    model = RLSRegressor(alpha=ALPHAS).fit(X.astype(np.float32), Y[:, 0].astype(np.float32))
+    model = RLSRegressor(MEDIAN, alpha=ALPHAS).fit(X.astype(np.float32), Y[:, 0].astype(np.float32))
     assert set(model.path_["bits"]) == {32}
     assert dots(path_figure(model), hollow=True) == []
 
 
 def test_the_axis_at_the_top_gives_the_degrees_of_freedom(data):
     X, Y = data
-    model = RLSRegressor(alpha=[0.1, 1.0, 10.0]).fit(X, Y[:, 0])
+    model = RLSRegressor(MEDIAN, alpha=[0.1, 1.0, 10.0]).fit(X, Y[:, 0])
     ax = path_figure(model)
     (top,) = ax.child_axes
     ax.figure.canvas.draw()
@@ -148,13 +149,13 @@ def test_the_axis_at_the_top_gives_the_degrees_of_freedom(data):
 def test_it_draws_where_it_is_told(data):
     X, Y = data
     _, ax = plt.subplots()
-    assert path_figure(RLSRegressor(alpha=ALPHAS).fit(X, Y[:, 0]), ax) is ax
+    assert path_figure(RLSRegressor(MEDIAN, alpha=ALPHAS).fit(X, Y[:, 0]), ax) is ax
     assert len(plt.get_fignums()) == 1
 
 
 def test_one_given_alpha_is_a_point_and_is_not_called_chosen(data):
     X, Y = data
-    model = RLSRegressor(alpha=0.5).fit(X, Y[:, 0])
+    model = RLSRegressor(MEDIAN, alpha=0.5).fit(X, Y[:, 0])
     (mark,) = marks(path_figure(model))
     assert (mark.get_xdata()[0], mark.get_label()) == (0.5, "given λ = 0.5")
 
@@ -169,7 +170,7 @@ def test_alpha_zero_is_left_out_and_alone_refused(data):
 
 def test_without_matplotlib_the_error_says_what_to_install(data, monkeypatch):
     X, Y = data
-    model = RLSRegressor(alpha=1.0).fit(X, Y[:, 0])
+    model = RLSRegressor(MEDIAN, alpha=1.0).fit(X, Y[:, 0])
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(ImportError, match=r'pip install "squareone\[plot\]"'):
         path_figure(model)
@@ -217,18 +218,18 @@ def test_summary_counts_the_rows_a_refitted_classifier_mistakes(classes):
 
 def test_summary_of_two_classes_and_of_labels(data):
     X, Y = data
-    model = RLSClassifier(alpha=ALPHAS).fit(X, Y[:, 0] > 0)
+    model = RLSClassifier(MEDIAN, alpha=ALPHAS).fit(X, Y[:, 0] > 0)
     wrong = np.sum((model.loo_predictions_ > 0) != (Y[:, 0] > 0))
     assert f" {wrong} of 60 rows" in summary(model, Y[:, 0] > 0)
     labels = (Y > 0).astype(int)
-    model = RLSClassifier(alpha=ALPHAS).fit(X, labels)
+    model = RLSClassifier(MEDIAN, alpha=ALPHAS).fit(X, labels)
     wrong = np.sum((model.loo_predictions_ > 0) != labels)
     assert f" {wrong} of 120 labels" in summary(model, labels)
 
 
 def test_summary_adds_the_leave_one_out_error_where_alpha_was_chosen_otherwise(data):
     X, Y = data
-    model = RLSRegressor(alpha=ALPHAS, criterion="gcv").fit(X, Y)
+    model = RLSRegressor(MEDIAN, alpha=ALPHAS, criterion="gcv").fit(X, Y)
     assert "leave-one-out root mean square error" not in rows_of(summary(model))
     rows = rows_of(summary(model, Y))
     error = np.sqrt(np.mean((Y - model.loo_predictions_) ** 2))
@@ -237,7 +238,7 @@ def test_summary_adds_the_leave_one_out_error_where_alpha_was_chosen_otherwise(d
 
 def test_summary_keeps_one_error_per_target(data):
     X, Y = data
-    model = RLSRegressor(alpha=ALPHAS, alpha_per_target=True).fit(X, Y)
+    model = RLSRegressor(MEDIAN, alpha=ALPHAS, alpha_per_target=True).fit(X, Y)
     rows = rows_of(summary(model, Y))
     errors = [float(n) for n in rows["leave-one-out root mean square error"].split(",")]
     assert_allclose(errors, np.sqrt(-model.best_score_), rtol=5e-3)
@@ -246,20 +247,20 @@ def test_summary_keeps_one_error_per_target(data):
 def test_summary_without_a_factorisation_says_so(data, monkeypatch):
     monkeypatch.setattr("squareone.estimators.record._negligible", lambda problem: False)
     X, Y = data
-    model = RLSRegressor(alpha=1.0, keep_factor=False).fit(X, Y[:, 0])
+    model = RLSRegressor(MEDIAN, alpha=1.0, keep_factor=False).fit(X, Y[:, 0])
     assert "not computed: fit again with keep_factor=True" in summary(model)
 
 
 def test_summary_refuses_targets_of_another_length(data):
     X, Y = data
-    model = RLSRegressor(alpha=ALPHAS, criterion="gcv").fit(X, Y[:, 0])
+    model = RLSRegressor(MEDIAN, alpha=ALPHAS, criterion="gcv").fit(X, Y[:, 0])
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         summary(model, Y[:-1, 0])
 
 
 def test_pipelines_and_searches_are_looked_into(data):
     X, Y = data
-    pipeline = make_pipeline(StandardScaler(), RLSRegressor(alpha=ALPHAS)).fit(X, Y[:, 0])
+    pipeline = make_pipeline(StandardScaler(), RLSRegressor(MEDIAN, alpha=ALPHAS)).fit(X, Y[:, 0])
     assert summary(pipeline) == summary(pipeline[-1])
     search = GridSearchCV(pipeline, {"rlsregressor__kernel": ["linear", "gaussian"]}, cv=3)
     search.fit(X, Y[:, 0])

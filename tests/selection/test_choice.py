@@ -10,10 +10,11 @@ from sklearn.model_selection import GroupKFold, LeaveOneOut, StratifiedKFold, cr
 from sklearn.preprocessing import StandardScaler
 
 from squareone import RLSClassifier, RLSRegressor
-from squareone.kernels import Gaussian
+from squareone.kernels import Gaussian, Laplacian
 from squareone.selection import bracketed_minimum
 from tests.reference import brute_force
 
+MEDIAN = Gaussian("median")
 rng = np.random.default_rng(0)
 X = rng.standard_normal((60, 3))
 y = np.sin(X).sum(axis=1) + 0.3 * rng.standard_normal(60)
@@ -27,7 +28,9 @@ def dense_grid_best(model, X, y):
 
 
 @pytest.mark.parametrize("criterion", ["loo", "gcv", "holdout"])
-@pytest.mark.parametrize("kernel", ["gaussian", "linear", "laplacian", "polynomial"])
+@pytest.mark.parametrize(
+    "kernel", [Gaussian("median"), "linear", Laplacian("median"), "polynomial"], ids=str
+)
 def test_auto_finds_what_a_dense_grid_finds(kernel, criterion):
     model = RLSRegressor(kernel, criterion=criterion).fit(X, y)
     best = dense_grid_best(model, X, y)
@@ -68,8 +71,8 @@ def test_of_equal_scores_the_largest_alpha_wins():
 @pytest.mark.parametrize("noise", [0.01, 0.3, 3.0])
 def test_bracketed_search_agrees_with_the_path(noise, criterion):
     X, y = make_friedman1(400, noise=noise, random_state=0)
-    whole = RLSRegressor(criterion=criterion, solver="spectral").fit(X, y)
-    search = RLSRegressor(criterion=criterion, solver="cholesky").fit(X, y)
+    whole = RLSRegressor(MEDIAN, criterion=criterion, solver="spectral").fit(X, y)
+    search = RLSRegressor(MEDIAN, criterion=criterion, solver="cholesky").fit(X, y)
     assert search.best_score_ >= whole.best_score_ - 1e-3 * abs(whole.best_score_)
     path = search.path_
     assert path["alpha"].size <= 15
@@ -77,7 +80,7 @@ def test_bracketed_search_agrees_with_the_path(noise, criterion):
     assert set(path["bits"]) == ({64} if noise == 0.01 and criterion != "holdout" else {32, 64})
     chosen = np.flatnonzero(path["alpha"] == search.alpha_)
     assert (path["bits"][chosen] == 64).all()
-    again = RLSRegressor(alpha=search.alpha_, criterion=criterion, solver="spectral").fit(X, y)
+    again = RLSRegressor(MEDIAN, search.alpha_, criterion=criterion, solver="spectral").fit(X, y)
     assert_allclose(search.best_score_, again.best_score_, rtol=1e-8)
     assert_allclose(search.loo_predictions_, again.loo_predictions_, rtol=1e-6)
 
@@ -104,9 +107,9 @@ def test_search_goes_on_in_float64_where_float32_is_not_safe():
 
 def test_search_in_float32_rows_stays_in_float32():
     X, y = make_friedman1(300, noise=1.0, random_state=0)
-    search = RLSRegressor(solver="cholesky").fit(X.astype(np.float32), y)
+    search = RLSRegressor(MEDIAN, solver="cholesky").fit(X.astype(np.float32), y)
     assert set(search.path_["bits"]) == {32}
-    whole = RLSRegressor(solver="spectral").fit(X, y)
+    whole = RLSRegressor(MEDIAN, solver="spectral").fit(X, y)
     assert_allclose(search.best_score_, whole.best_score_, rtol=2e-3)
 
 

@@ -10,6 +10,7 @@ from squareone.estimators.search import _confirm
 from squareone.kernels import Gaussian, Polynomial
 from squareone.selection import Path, bracketed_minimum
 
+MEDIAN = Gaussian("median")
 X, y = make_friedman1(300, noise=1.0, random_state=0)
 
 
@@ -64,22 +65,22 @@ def test_a_parabola_over_a_long_bracket_is_not_believed():
 
 @pytest.mark.parametrize("criterion", ["gcv", "holdout"])
 def test_searches_by_other_criteria_end_where_the_path_does(criterion):
-    whole = RLSRegressor(criterion=criterion, solver="spectral").fit(X, y)
-    search = RLSRegressor(criterion=criterion, solver="cholesky").fit(X, y)
+    whole = RLSRegressor(MEDIAN, criterion=criterion, solver="spectral").fit(X, y)
+    search = RLSRegressor(MEDIAN, criterion=criterion, solver="cholesky").fit(X, y)
     assert_allclose(search.best_score_, whole.best_score_, rtol=1e-3)
 
 
 @pytest.mark.parametrize("offset", [1e6, 1e7])
 def test_rows_far_from_the_origin(offset):
-    near = RLSRegressor(solver="cholesky").fit(X, y)
-    far = RLSRegressor(solver="cholesky").fit(X + offset, y)
+    near = RLSRegressor(MEDIAN, solver="cholesky").fit(X, y)
+    far = RLSRegressor(MEDIAN, solver="cholesky").fit(X + offset, y)
     assert_allclose(far.kernel_.sigma, near.kernel_.sigma, rtol=1e-6)
     assert_allclose(far.best_score_, near.best_score_, rtol=1e-3)
 
 
 def test_targets_far_from_zero():
-    near = RLSRegressor(solver="cholesky").fit(X, y)
-    far = RLSRegressor(solver="cholesky").fit(X, y + 1e8)
+    near = RLSRegressor(MEDIAN, solver="cholesky").fit(X, y)
+    far = RLSRegressor(MEDIAN, solver="cholesky").fit(X, y + 1e8)
     assert_allclose(far.best_score_, near.best_score_, rtol=1e-3)
     assert_allclose(far.loo_predictions_ - 1e8, near.loo_predictions_, atol=0.1)
 
@@ -104,8 +105,8 @@ def test_features_outside_the_range_of_float32(scale):
 @pytest.mark.parametrize("scale", [1e80, 1e-80])
 def test_weights_outside_the_range_of_float32(scale):
     weights = np.random.default_rng(0).uniform(0.5, 2.0, 300)
-    plain = RLSRegressor(solver="cholesky").fit(X, y, weights)
-    scaled = RLSRegressor(solver="cholesky").fit(X, y, weights * scale)
+    plain = RLSRegressor(MEDIAN, solver="cholesky").fit(X, y, weights)
+    scaled = RLSRegressor(MEDIAN, solver="cholesky").fit(X, y, weights * scale)
     assert_allclose(scaled.best_score_, plain.best_score_, rtol=1e-3)
     assert_allclose(scaled.alpha_ / scale, plain.alpha_, rtol=0.1)
 
@@ -118,8 +119,8 @@ def test_powers_outside_the_range_of_float32():
 
 def test_single_precision_rows_find_what_double_finds():
     X, y = make_friedman1(2000, noise=1.0, random_state=0)
-    double = RLSRegressor().fit(X, y)
-    single = RLSRegressor().fit(X.astype(np.float32), y.astype(np.float32))
+    double = RLSRegressor(MEDIAN).fit(X, y)
+    single = RLSRegressor(MEDIAN).fit(X.astype(np.float32), y.astype(np.float32))
     assert double.plan_.solver == single.plan_.solver == "cholesky"
     assert_allclose(single.best_score_, double.best_score_, rtol=2e-3)
 
@@ -128,7 +129,7 @@ def test_single_precision_rows_find_what_double_finds():
 @pytest.mark.parametrize("alpha", [1e12, 1e300])
 def test_alphas_beyond_everything_give_the_mean_and_finite_scores(dtype, alpha):
     rows = (X * 1e-6).astype(dtype)
-    for kernel, solver in (("linear", "svd"), ("gaussian", "spectral"), ("gaussian", "cholesky")):
+    for kernel, solver in (("linear", "svd"), (MEDIAN, "spectral"), (MEDIAN, "cholesky")):
         model = RLSRegressor(kernel, [1.0, alpha], solver=solver).fit(rows, y.astype(dtype))
         assert np.isfinite(model.path_["score"]).all()
         loo = (len(y) * y.mean() - y) / (len(y) - 1)
@@ -136,6 +137,6 @@ def test_alphas_beyond_everything_give_the_mean_and_finite_scores(dtype, alpha):
 
 
 def test_a_sequence_of_one_is_a_path_of_one():
-    model = RLSRegressor(alpha=[0.5]).fit(X, y)
+    model = RLSRegressor(MEDIAN, [0.5]).fit(X, y)
     assert model.path_["alpha"].tolist() == [0.5]
     assert model.alpha_ == 0.5

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import Array, thread_budget
 from ..kernels import BY_NAME, Gaussian, Kernel, Linear
+from ..kernels.widths import free_width
 from ..models import Hyperplane
 from ..selection import (
     Folds,
@@ -140,6 +141,7 @@ class RegularisedLeastSquares(BaseEstimator):
         alpha = validation.check_alpha(self.alpha)
         kernel = validation.kernel_from(self.kernel)
         kernel.check_parameters()
+        free_width(kernel)  # at most one
         self._check_consistency(kernel, groups)
         X = validation.check_rows(self, X, reset=True)
         given = validation.is_precomputed(kernel)

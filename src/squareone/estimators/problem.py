@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -14,11 +14,15 @@ from ..kernels import Kernel, Linear, Precomputed
 from ..kernels.base import check_range
 from ..kernels.precomputed import copy_symmetric
 from ..kernels.tiles import kernel_matrix
+from ..kernels.widths import free_width, term_of
 from ..selection import Objective
 from ..selection.criteria import Criterion
 from ..selection.objective import HeldOutScorer
 from ..solvers import CentredRows, DualFeatures, Plan, SymmetricSystem, Weighting
 from ..targets import Labels, Responses
+
+# An expected relative error above this is reported, and refused at λ = 0.
+WORTH_A_WARNING = 1e-2
 
 
 @dataclass
@@ -77,6 +81,7 @@ class Problem:
     kept: Array
     dropped: Array
     rng: np.random.RandomState
+    searched_width: str = ""  # the name of the parameter that was "auto"
 
     @classmethod
     def of(cls, request: Request) -> Problem:
@@ -105,6 +110,7 @@ class Problem:
             kept=kept,
             dropped=dropped,
             rng=request.rng,
+            searched_width=free_width(request.kernel),
         )
 
     @property
@@ -116,6 +122,12 @@ class Problem:
     def linear(self) -> bool:
         """Whether the model is a hyperplane."""
         return isinstance(self.kernel, Linear)
+
+    def width(self) -> float:
+        """The width that was chosen; NaN where none was, the largest where each feature has one."""
+        if not self.searched_width:
+            return np.nan
+        return float(np.max(term_of(self.kernel, self.searched_width).sigma))
 
     def weighting(self) -> Weighting:
         """Weights and intercept."""
@@ -131,23 +143,40 @@ class Problem:
             spent = time.perf_counter() - start
             self.plan.stages[name] = self.plan.stages.get(name, 0.0) + spent
 
-    def system(self, dtype: np.dtype | None = None, rows: Array | None = None) -> SymmetricSystem:
-        """The kernel matrix made ready, in another precision or for some rows only if asked."""
+    def subset(self, rows: Array) -> Problem:
+        """The same problem for ``rows`` (m,) only."""
+        return replace(
+            self,
+            X=self.X[np.ix_(rows, rows)] if self.given else self.X[rows],
+            Y=self.Y[rows],
+            weights=None if self.weights is None else self.weights[rows],
+            objective=self.objective.restricted(rows),
+            kept=self.kept[rows],
+        )
+
+    def random_rows(self, size: int) -> Array:
+        """Row numbers, ascending, drawn without replacement; all of them if there are no more."""
+        n = self.X.shape[0]
+        return np.arange(n) if size >= n else np.sort(self.rng.choice(n, size, replace=False))
+
+    def system(self, dtype: np.dtype | None = None, K: Array | None = None) -> SymmetricSystem:
+        """The kernel matrix made ready, in another precision if asked.
+
+        ``K`` (n, n) is that matrix where it is there already: it is taken over.
+        """
         dtype = dtype or self.X.dtype
-        X, Y, weights = self.X, self.Y, self.weights
-        if rows is not None:
-            X = X[np.ix_(rows, rows)] if self.given else X[rows]
-            Y, weights = Y[rows], None if weights is None else weights[rows]
-        weighting = Weighting.of(X.shape[0], weights, self.intercept, dtype)
-        exact = Weighting.of(X.shape[0], weights, self.intercept, X.dtype)
+        X, Y = self.X, self.Y
+        weighting = Weighting.of(X.shape[0], self.weights, self.intercept, dtype)
+        exact = self.weighting()
         if dtype != X.dtype:  # centred first: rounding would be that of the offset
             Y = (Y - exact.mean(Y)).astype(dtype)
         if self.linear:
             return DualFeatures.of(CentredRows.of(X, exact), Y, weighting)
+        unit = 1.0
         if self.given:
             unit = 1.0 if dtype == X.dtype else power_of_two(np.diagonal(X))
             K = copy_symmetric(X, dtype, unit)
-        else:
+        elif K is None:
             check_range(self.kernel, X)
             unit = 1.0 if dtype == X.dtype else power_of_two(self.kernel.diagonal(X))
             K = kernel_matrix(self.kernel, X, both_triangles=False, dtype=dtype, unit=unit)

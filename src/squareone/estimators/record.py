@@ -33,6 +33,8 @@ class Record:
         self._kept = problem.kept
         self._dropped_values = outcome.model.values(problem.dropped)
         self._walked = outcome.path
+        self._steps = outcome.steps
+        self._width = problem.width()
         self._factor: Factor | None = outcome.factor
         now = outcome.path is not None or _negligible(problem)
         if now and self._kept.size > 1:
@@ -77,7 +79,30 @@ class Record:
         if self._objective.per_target:
             columns |= {f"score_{i}": row for i, row in enumerate(path.scores)}
         columns |= {"effective_dof": path.dof, "bits": path.bits}
+        if self._steps:
+            return self._with_steps(columns)
         return {name: values.copy() for name, values in columns.items()}
+
+    def _with_steps(self, columns: dict[str, Array]) -> dict[str, Array]:
+        """The looks of the search for the width first, with the columns that only they need."""
+        last = self._walked.alphas.size if self._walked is not None else 0
+        steps = {
+            "alpha": [step.alpha for step in self._steps],
+            "score": [step.score for step in self._steps],
+            "effective_dof": [step.dof for step in self._steps],
+            "bits": [step.bits for step in self._steps],
+            "sigma": [step.sigma for step in self._steps],
+            "rows": [step.rows for step in self._steps],
+        }
+        columns |= {
+            "sigma": np.full(last, self._width),
+            "rows": np.full(last, self._kept.size),
+        }
+        nothing = np.full(len(self._steps), np.nan)  # a score per target was not computed
+        return {
+            name: np.concatenate([steps.get(name, nothing), values])
+            for name, values in columns.items()
+        }
 
     def _at_best(self, path: Path, values: Array) -> float | Array:
         """``values`` (c, L) at the chosen λ: a number, or (t,) with one λ per target."""

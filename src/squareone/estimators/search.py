@@ -19,24 +19,28 @@ from ..selection import (
 from ..solvers import CholeskyFactor, Factor, SpectralFactor
 from ..solvers.plan import subset_size
 from .problem import Problem
+from .width import SINGLE_MARGIN, WidthFound
 
-# In float32 the search stays this many rounding errors of the kernel matrix above zero.
-_SINGLE_MARGIN = 16.0
+# An error in float64 up to this many times the one in float32 is what was promised.
+_AS_GOOD = 1.002
 
 
-def search(problem: Problem) -> tuple[Factor, Path | None]:
+def search(problem: Problem, found: WidthFound | None = None) -> tuple[Factor, Path | None]:
     """The best λ by a handful of Cholesky factorisations, most of them in float32.
 
     It starts where an eigendecomposition of a few random rows has its best λ: with the total-loss
-    λ that hardly depends on the number of rows.
+    λ that hardly depends on the number of rows. A search for the width has ended beside a λ of
+    its own, which then only has to be confirmed.
     """
-    with problem.stage("start of the search"):
-        start = _start(problem)
     parts: list[Path] = []
-    if problem.X.dtype == np.float64:
-        start, settled = _search_in_single(problem, start, parts)
+    if found is not None:
+        start, settled = found.log_alpha, True
     else:
+        with problem.stage("start of the search"):
+            start = _start(problem)
         settled = False
+        if problem.X.dtype == np.float64:
+            start, settled = _search_in_single(problem, start, parts)
     with problem.stage("kernel matrix"):
         system = problem.system()
     with problem.stage("path"):
@@ -46,23 +50,27 @@ def search(problem: Problem) -> tuple[Factor, Path | None]:
             parts.append(evaluate(problem.objective, factor, np.array([np.exp(log_alpha)])))
             return -float(parts[-1].scores[0, 0])
 
-        if factor.largest == 0:  # the kernel sees no difference between the rows
-            error(0.0)
-        elif settled:
-            _confirm(error, start, parts)
-        else:
+        def downhill(start: float) -> None:
             low, high = np.log(lowest_alpha(factor)), np.log(1e6 * factor.largest)
             error(bracketed_minimum(error, start, low, high, scan=_scan(problem)))
+
+        if factor.largest == 0:  # the kernel sees no difference between the rows
+            error(0.0)
+        elif not settled:
+            downhill(start)
+        elif found is None:
+            _confirm(error, start, parts)
+        else:
+            start = max(start, float(np.log(lowest_alpha(factor))))
+            if not error(start) <= found.error * _AS_GOOD:
+                downhill(start)
     return factor, Path.merge(parts)
 
 
 def _start(problem: Problem) -> float:
-    n = problem.X.shape[0]
-    size = subset_size(n)
-    rows = np.sort(problem.rng.choice(n, size, replace=False))
-    factor = SpectralFactor(problem.system(rows=rows))
-    objective = Objective(LeaveOneOut(), problem.Y[rows], 1.0, None, False)
-    path = choose_automatically(objective, factor)
+    part = problem.subset(problem.random_rows(subset_size(problem.X.shape[0])))
+    objective = Objective(LeaveOneOut(), part.Y, 1.0, None, False)
+    path = choose_automatically(objective, SpectralFactor(part.system()))
     scores = path.scores[0]
     good = scores >= scores.max() - 0.005 * abs(scores.max())  # of a plateau its upper end
     return float(np.log(path.alphas[good].max()))
@@ -76,7 +84,7 @@ def _search_in_single(problem: Problem, start: float, parts: list[Path]) -> tupl
         factor = CholeskyFactor(system, several=True)
         if factor.largest == 0:
             return start, False
-        low = float(np.log(_SINGLE_MARGIN * float(np.finfo(np.float32).eps) * factor.largest))
+        low = float(np.log(SINGLE_MARGIN * float(np.finfo(np.float32).eps) * factor.largest))
         high = float(np.log(1e6 * factor.largest))
 
         def error(log_alpha: float) -> float:
@@ -104,5 +112,5 @@ def _confirm(error: Callable[[float], float], start: float, parts: list[Path]) -
     if single is None:
         return
     best = int(single.best()[0])
-    if found > -single.scores[0, best] * 1.002:
+    if found > -single.scores[0, best] * _AS_GOOD:
         error(float(np.log(single.alphas[best])))

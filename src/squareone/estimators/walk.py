@@ -9,6 +9,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..errors import IllConditionedWarning, ScaleError, SingularSystemError
+from ..kernels.widths import free_width
 from ..models import Hyperplane, KernelExpansion
 from ..selection import Path, choose_automatically, evaluate, lowest_alpha
 from ..solvers import (
@@ -20,29 +21,33 @@ from ..solvers import (
     SvdFactor,
     SymmetricSystem,
 )
-from .problem import Problem
+from .problem import WORTH_A_WARNING, Problem
 from .search import search
+from .width import Step, choose_width
 
 # `auto` takes a form that squares the features' condition only while that costs at most this.
 _AUTO_TOLERANCE = {np.dtype(np.float64): 1e-8, np.dtype(np.float32): 1e-3}
-# An expected relative error above this is reported.
-_WORTH_A_WARNING = 1e-2
 
 
 @dataclass
 class Outcome:
-    """What a fit found: λ per target (t,), the model, the factorisation, and the path if any."""
+    """What a fit found: λ per target (t,), the model, the factorisation, and the path if any.
+
+    ``steps`` are the looks of a search for the kernel width.
+    """
 
     alphas: Array
     model: KernelExpansion | Hyperplane
     factor: Factor
     path: Path | None
+    steps: list[Step]
 
 
 def solve(problem: Problem) -> Outcome:
     """Factor, choose λ, and build the model."""
+    found = choose_width(problem) if free_width(problem.kernel) else None
     searched = problem.plan.solver == "cholesky" and isinstance(problem.alpha, str)
-    factor, path = search(problem) if searched else _factor_and_choose(problem)
+    factor, path = search(problem, found) if searched else _factor_and_choose(problem)
     t = problem.Y.shape[1]
     if path is None:
         alphas = np.full(t, float(problem.alpha))
@@ -51,7 +56,7 @@ def solve(problem: Problem) -> Outcome:
     with problem.stage("coefficients"):
         model = _model(problem, factor, alphas)
         report_conditioning(factor, alphas)
-    return Outcome(alphas, model, factor, path)
+    return Outcome(alphas, model, factor, path, [] if found is None else found.steps)
 
 
 def _factor_and_choose(problem: Problem) -> tuple[Factor, Path | None]:
@@ -142,7 +147,7 @@ def _least_alpha(problem: Problem, factor: Factor) -> float:
 def _check_zero(factor: Factor, alpha: float | Array | str) -> None:
     if isinstance(alpha, str) or np.all(np.asarray(alpha) > 0):
         return
-    if factor.error_estimate(0.0) > _WORTH_A_WARNING:
+    if factor.error_estimate(0.0) > WORTH_A_WARNING:
         msg = (
             "alpha=0 asks for an unregularised fit, and the system is singular in "
             f"{factor.targets.dtype.name}: rows or features depend on each other. Use an alpha "
@@ -154,7 +159,7 @@ def _check_zero(factor: Factor, alpha: float | Array | str) -> None:
 def report_conditioning(factor: Factor, alphas: Array) -> None:
     """Warn where rounding may have changed the result by more than a per cent."""
     estimate = max(factor.error_estimate(float(alpha)) for alpha in np.unique(alphas))
-    if estimate > _WORTH_A_WARNING:
+    if estimate > WORTH_A_WARNING:
         warnings.warn(
             f"the system at alpha = {alphas.min():.3g} is ill-conditioned: rounding in "
             f"{factor.targets.dtype.name} may change the result by a relative "

@@ -42,6 +42,16 @@ class Kernel(BaseEstimator):
         self.check_parameters()
         return clone(self)
 
+    def check_chosen(self) -> None:
+        """Raise if a parameter is still to be chosen by an estimator."""
+        for name, value in self.get_params(deep=True).items():
+            if isinstance(value, str) and value == "auto":
+                msg = (
+                    f'{self} has {name}="auto", which an estimator chooses with the targets it is '
+                    'fitted to: to evaluate a kernel by itself give a number, or "median"'
+                )
+                raise ValueError(msg)
+
     @abstractmethod
     def left(self, X: Array, origin: Array) -> Any:
         """Rows ``X`` (n, d) as the first argument: anything that a slice of rows can index."""
@@ -82,6 +92,7 @@ class Kernel(BaseEstimator):
                 )
                 raise ValueError(msg)
         kernel = self.resolve(X if Y is None else Y, np.random.RandomState(0))
+        kernel.check_chosen()
         for rows in (X, Y):
             if rows is not None:
                 check_range(kernel, rows)

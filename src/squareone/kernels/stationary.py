@@ -6,27 +6,35 @@ from abc import abstractmethod
 from numbers import Real
 
 import numpy as np
+from sklearn.base import clone
 
 from ..arrays import Array, power_of_two
 from .base import Kernel, check_positive
 
-__all__ = ["Gaussian", "Laplacian", "Matern"]
+__all__ = ["Gaussian", "Laplacian", "Matern", "Stationary"]
 
 # Rows whose pairwise distances give the median: enough for two digits, at no cost worth counting.
 MEDIAN_ROWS = 512
 
 
-class _Stationary(Kernel):
-    """A decreasing function of distance / sigma, equal to one at distance zero."""
+class Stationary(Kernel):
+    """A decreasing function of distance / sigma, equal to one at distance zero.
 
-    sigma: float | str
+    It is a function of an exponent that is zero at distance zero and scales with sigma by a power:
+    from the exponents at one width follow the kernel values at any other.
+    """
+
+    sigma: float | Array | str
+
+    #: The exponent at width s is that at width 1 over s to this power.
+    power: int
 
     def check_parameters(self) -> None:
         if isinstance(self.sigma, str):
-            if self.sigma != "median":
+            if self.sigma not in ("auto", "median"):
                 msg = (
                     f"{type(self).__name__}(sigma={self.sigma!r}): sigma must be a finite number "
-                    'above zero or "median"'
+                    'above zero, "auto" or "median"'
                 )
                 raise ValueError(msg)
         else:
@@ -34,8 +42,9 @@ class _Stationary(Kernel):
 
     def resolve(self, X: Array, rng: np.random.RandomState) -> Kernel:
         self.check_parameters()
-        sigma = self.median_distance(X, rng) if self.sigma == "median" else self.sigma
-        return type(self)(**{**self.get_params(), "sigma": sigma})
+        if isinstance(self.sigma, str) and self.sigma == "median":
+            return clone(self).set_params(sigma=self.median_distance(X, rng))
+        return clone(self)
 
     def median_distance(self, X: Array, rng: np.random.RandomState) -> float:
         """Median of the distances above zero among at most 512 rows; 1 if all rows are equal."""
@@ -53,22 +62,38 @@ class _Stationary(Kernel):
     def distances(rows: Array) -> Array:
         """All distances (m, m) between a few rows (m, d), in the norm of this kernel."""
 
+    def fill(self, left: Array, right: Array, out: Array) -> None:
+        self.exponents(left, right, out)
+        self.of_exponents(out)
+
+    @abstractmethod
+    def exponents(self, left: Array, right: Array, out: Array) -> None:
+        """Write the exponents between prepared rows into ``out``: zero or below."""
+
+    @abstractmethod
+    def of_exponents(self, out: Array) -> None:
+        """Overwrite exponents by kernel values."""
+
     def diagonal(self, X: Array) -> Array:
         return np.ones(X.shape[0], X.dtype)
 
     def peak(self, X: Array) -> float:
         """A bound on the squared distances in units of sigma."""
         farthest = 2.0 * float(max(abs(X.max(initial=0.0)), abs(X.min(initial=0.0))))
+        narrowest = np.min(np.asarray(self.sigma, dtype=np.float64))
         with np.errstate(over="ignore"):
-            return float(X.shape[1] * np.square(np.float64(farthest) / float(self.sigma)))
+            return float(X.shape[1] * np.square(farthest / narrowest))
 
 
-class _Euclidean(_Stationary):
+class _Euclidean(Stationary):
     """Of the Euclidean distance, by one matrix product per tile.
 
     With rows z = (x − origin)/σ extended by two columns, (z, −|z|²/2, 1)·(z', 1, −|z'|²/2) is
-    −|z − z'|²/2: the product itself does what would take two more passes over the tile.
+    −|z − z'|²/2: the product itself does what would take two more passes over the tile. That is
+    the exponent.
     """
+
+    power = 2
 
     @staticmethod
     def distances(rows: Array) -> Array:
@@ -89,20 +114,15 @@ class _Euclidean(_Stationary):
         Z = np.empty((X.shape[0], d + 2), X.dtype)
         scaled = Z[:, :d]
         np.subtract(X, origin, out=scaled)
-        scaled /= X.dtype.type(self.sigma)
+        scaled /= np.asarray(self.sigma, dtype=X.dtype)
         Z[:, d + square_at] = np.einsum("ij,ij->i", scaled, scaled)
         Z[:, d + square_at] *= -0.5
         Z[:, d + 1 - square_at] = 1.0
         return Z
 
-    def fill(self, left: Array, right: Array, out: Array) -> None:
+    def exponents(self, left: Array, right: Array, out: Array) -> None:
         np.matmul(left, right.T, out=out)
         np.minimum(out, 0.0, out=out)  # rounding may leave a square below zero
-        self.of_half_square(out)
-
-    @abstractmethod
-    def of_half_square(self, out: Array) -> None:
-        """Overwrite −r²/2 by k(r), r the distance in units of sigma."""
 
 
 class Gaussian(_Euclidean):
@@ -112,8 +132,9 @@ class Gaussian(_Euclidean):
 
     Parameters
     ----------
-    sigma : float or "median", default="median"
-        The width, above zero; ``"median"`` takes the median distance between training rows.
+    sigma : float, "auto" or "median", default="auto"
+        The width, above zero. ``"auto"`` is chosen by the estimator, together with λ;
+        ``"median"`` takes the median distance between training rows.
 
     Examples
     --------
@@ -123,10 +144,10 @@ class Gaussian(_Euclidean):
            [0.1353, 1.    ]])
     """
 
-    def __init__(self, sigma: float | str = "median") -> None:
+    def __init__(self, sigma: float | str = "auto") -> None:
         self.sigma = sigma
 
-    def of_half_square(self, out: Array) -> None:
+    def of_exponents(self, out: Array) -> None:
         np.exp(out, out=out)
 
 
@@ -137,8 +158,9 @@ class Matern(_Euclidean):
 
     Parameters
     ----------
-    sigma : float or "median", default="median"
-        The width, above zero; ``"median"`` takes the median distance between training rows.
+    sigma : float, "auto" or "median", default="auto"
+        The width, above zero. ``"auto"`` is chosen by the estimator, together with λ;
+        ``"median"`` takes the median distance between training rows.
     nu : {0.5, 1.5, 2.5}, default=1.5
         The smoothness.
 
@@ -150,7 +172,7 @@ class Matern(_Euclidean):
            [0.1353, 1.    ]])
     """
 
-    def __init__(self, sigma: float | str = "median", nu: float = 1.5) -> None:
+    def __init__(self, sigma: float | str = "auto", nu: float = 1.5) -> None:
         self.sigma = sigma
         self.nu = nu
 
@@ -160,7 +182,7 @@ class Matern(_Euclidean):
             msg = f"Matern(nu={self.nu!r}): nu must be 0.5, 1.5 or 2.5"
             raise ValueError(msg)
 
-    def of_half_square(self, out: Array) -> None:
+    def of_exponents(self, out: Array) -> None:
         out *= -4.0 * self.nu  # s² with s = √(2ν) r
         np.sqrt(out, out=out)
         if self.nu == 0.5:
@@ -175,13 +197,14 @@ class Matern(_Euclidean):
         out *= polynomial
 
 
-class Laplacian(_Stationary):
+class Laplacian(Stationary):
     """The Laplacian kernel, k(x, x') = exp(−‖x − x'‖₁ / σ), of the sum of absolute differences.
 
     Parameters
     ----------
-    sigma : float or "median", default="median"
-        The width, above zero; ``"median"`` takes the median L1 distance between training rows.
+    sigma : float, "auto" or "median", default="auto"
+        The width, above zero. ``"auto"`` is chosen by the estimator, together with λ;
+        ``"median"`` takes the median L1 distance between training rows.
 
     Examples
     --------
@@ -191,12 +214,14 @@ class Laplacian(_Stationary):
            [0.1353, 1.    ]])
     """
 
-    def __init__(self, sigma: float | str = "median") -> None:
+    def __init__(self, sigma: float | str = "auto") -> None:
         self.sigma = sigma
 
     @staticmethod
     def distances(rows: Array) -> Array:
         return _city_block(rows, rows)
+
+    power = 1
 
     def left(self, X: Array, origin: Array) -> Array:
         return X / X.dtype.type(self.sigma)
@@ -204,8 +229,10 @@ class Laplacian(_Stationary):
     def right(self, Y: Array, origin: Array) -> Array:
         return self.left(Y, origin)
 
-    def fill(self, left: Array, right: Array, out: Array) -> None:
+    def exponents(self, left: Array, right: Array, out: Array) -> None:
         np.negative(_city_block(left, right), out=out, casting="same_kind")
+
+    def of_exponents(self, out: Array) -> None:
         np.exp(out, out=out)
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -58,6 +59,17 @@ def kernel_matrix(
 
     for_each(fill, lower_tiles(n))
     return K
+
+
+def lower_triangle(kernel: Kernel, X: Array, fill: Callable[[Any, Any, Array], None]) -> Array:
+    """What ``fill`` writes between all rows of ``X`` (n, d), prepared by ``kernel``: (n, n)."""
+    origin = origin_of(X)
+    left, right = kernel.left(X, origin), kernel.right(X, origin)
+    result = np.empty((X.shape[0], X.shape[0]), X.dtype)
+    for_each(
+        lambda tile: fill(left[tile[0]], right[tile[1]], result[tile]), lower_tiles(X.shape[0])
+    )
+    return result
 
 
 def kernel_rectangle(kernel: Kernel, X: Array, Y: Array) -> Array:

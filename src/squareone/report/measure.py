@@ -39,6 +39,11 @@ def criterion_name(estimator: RegularisedLeastSquares) -> str:
     return _CRITERIA[estimator.criterion] if estimator.cv is None else "cross-validation"
 
 
+def was_given(estimator: RegularisedLeastSquares) -> bool:
+    """Whether λ is the one number the user gave."""
+    return np.ndim(estimator.alpha) == 0 and not isinstance(estimator.alpha, str)
+
+
 def measure_name(estimator: RegularisedLeastSquares) -> str:
     """What :func:`shown` gives: "leave-one-out root mean square error", "leave-one-out roc_auc"."""
     if estimator.scoring is not None:

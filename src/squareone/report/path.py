@@ -10,7 +10,7 @@ from sklearn.base import is_classifier
 
 from ..arrays import Array
 from ..estimators.base import RegularisedLeastSquares
-from .measure import fitted, measure_name, shown
+from .measure import fitted, measure_name, shown, was_given
 
 # Okabe and Ito's colours, which colour-blind readers can tell apart, without the pale yellow.
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#000000")
@@ -67,7 +67,7 @@ def path_figure(estimator: Any, ax: Any = None) -> Any:
         msg = 'path_figure needs matplotlib, which is not installed: pip install "squareone[plot]"'
         raise ImportError(msg) from error
     estimator = fitted(estimator, "path_figure")
-    path = estimator.path_
+    path = _along_alpha(estimator)
     seen = path["alpha"] > 0
     if not seen.any():
         msg = "the path has no alpha above zero, and the axis of λ is logarithmic: nothing to draw"
@@ -83,6 +83,18 @@ def path_figure(estimator: Any, ax: Any = None) -> Any:
     ax.legend(framealpha=0.85, edgecolor="none")
     _add_degrees_of_freedom(ax, path["alpha"], path["effective_dof"])
     return ax
+
+
+def _along_alpha(estimator: RegularisedLeastSquares) -> dict[str, Array]:
+    """The path over λ; after a search for the width, what was seen on all rows."""
+    path = estimator.path_
+    if "sigma" not in path:
+        return path
+    everything = path["rows"] == path["rows"][-1]
+    last = everything & (path["sigma"] == path["sigma"][-1])
+    shown = last if np.count_nonzero(last) > 2 else everything
+    order = np.flatnonzero(shown)[np.argsort(path["alpha"][shown], kind="stable")]
+    return {name: values[order] for name, values in path.items()}
 
 
 def _draw_curves(estimator: RegularisedLeastSquares, ax: Any, path: dict[str, Array]) -> None:
@@ -101,7 +113,7 @@ def _draw_curves(estimator: RegularisedLeastSquares, ax: Any, path: dict[str, Ar
         if coarse.any():
             note = "looked at in float32" if i == 0 else None
             ax.plot(alphas[coarse], values[coarse], **dots, markerfacecolor="white", label=note)
-    how = "given" if alphas.size == 1 else "chosen"
+    how = "given" if was_given(estimator) else "chosen"
     for i in np.flatnonzero(chosen > 0).tolist():
         colour = _CHOSEN if single else styles[i % len(styles)][1]
         note = f"{how} λ = {chosen[i]:.3g}" if single else f"{how} λ" if i == 0 else None

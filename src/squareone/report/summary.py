@@ -10,8 +10,10 @@ from sklearn.utils.validation import check_consistent_length
 
 from ..arrays import Array
 from ..estimators.base import RegularisedLeastSquares
+from ..estimators.validation import kernel_from
+from ..kernels.widths import free_width
 from ..solvers.memory import readable
-from .measure import ROOT_MEAN_SQUARE, criterion_name, fitted, measure_name, shown
+from .measure import ROOT_MEAN_SQUARE, criterion_name, fitted, measure_name, shown, was_given
 
 _MOST_NUMBERS = 6
 
@@ -79,9 +81,12 @@ def summary(estimator: Any, y: Any = None) -> str:
 
 def _alpha_text(estimator: RegularisedLeastSquares) -> str:
     text = _numbers(estimator.alpha_)
-    if np.ndim(estimator.alpha) == 0 and not isinstance(estimator.alpha, str):
-        return f"{text}, as given"
-    return f"{text}, the best of {estimator.path_['alpha'].size} by {criterion_name(estimator)}"
+    by = criterion_name(estimator)
+    searched = free_width(kernel_from(estimator.kernel))
+    if was_given(estimator):
+        return f"{text}, as given; sigma by {by}" if searched else f"{text}, as given"
+    size = estimator.path_["alpha"].size
+    return f"{text}, {'with sigma ' if searched else ''}the best of {size} by {by}"
 
 
 def _errors(estimator: RegularisedLeastSquares) -> dict[str, str]:

@@ -4,6 +4,7 @@ from .criteria import Folds, GeneralisedCrossValidation, LeaveOneOut, folds_from
 from .grid import Path, choose_automatically, evaluate, lowest_alpha
 from .objective import Objective
 from .search import bracketed_minimum
+from .surface import descend, fit_curvature
 
 __all__ = [
     "Folds",
@@ -13,7 +14,9 @@ __all__ = [
     "Path",
     "bracketed_minimum",
     "choose_automatically",
+    "descend",
     "evaluate",
+    "fit_curvature",
     "folds_from_splits",
     "lowest_alpha",
 ]

@@ -27,6 +27,10 @@ class Criterion(ABC):
     def mean_squares(self, factor: Factor, alphas: Array) -> Array:
         """Mean square of the held-out errors for ``alphas`` (L,) → (t, L), weighted by w."""
 
+    def restricted(self, rows: Array) -> Criterion:
+        """The same criterion for a fit on ``rows`` (m,) only."""
+        return self
+
     def held_out(self, factor: Factor, alphas: Array) -> tuple[Array, Array]:
         """Rows (m,) that are held out, and their errors in the units of y (m, t, L)."""
         msg = f"criterion={self.name!r} holds no rows out"
@@ -122,6 +126,18 @@ class Folds(Criterion):
             return np.einsum("itl,itl->tl", errors, errors, dtype=np.float64) / rows.size
         weights = np.square(root[rows], dtype=np.float64)
         return np.einsum("i,itl,itl->tl", weights, errors, errors) / weights.sum()
+
+    def restricted(self, rows: Array) -> Criterion:
+        """Folds of those rows; leave-one-out where no fold is left with rows on both sides."""
+        position = np.full(max(rows.max(), *(f.removed.max() for f in self.folds)) + 1, -1)
+        position[rows] = np.arange(rows.size)
+        folds = []
+        for fold in self.folds:
+            places = position[fold.removed]
+            there = places >= 0
+            if fold.scored[there].any() and np.count_nonzero(there) < rows.size:
+                folds.append(Fold(places[there], fold.scored[there]))
+        return Folds(folds, self.name) if folds else LeaveOneOut()
 
     def work(self) -> float:
         """Σ|I|², in which the plan counts the cost of folds."""

@@ -44,6 +44,19 @@ class Objective:
         self.scorer = scorer
         self.per_target = per_target
 
+    def restricted(self, rows: Array) -> Objective:
+        """The same for a fit on ``rows`` (m,) only."""
+        scorer = self.scorer
+        inner: HeldOutScorer | None = None
+        if scorer is not None:
+
+            def inner(held: Array, values: Array, column: int | None) -> float:
+                return scorer(rows[held], values, column)
+
+        return Objective(
+            self.criterion.restricted(rows), self.targets[rows], self.unit, inner, self.per_target
+        )
+
     @property
     def smooth(self) -> bool:
         """Whether a search may follow it: a smooth function of a single λ."""

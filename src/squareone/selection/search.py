@@ -54,7 +54,7 @@ def bracketed_minimum(
             at(gap)
             continue
         target, gain = _parabola(seen, best)
-        if gain <= _WORTH * abs(seen[best]):
+        if gain <= _WORTH:
             return target
         at(target)
     return min(seen, key=seen.__getitem__)
@@ -73,13 +73,14 @@ def _wide_side(seen: dict[float, float], best: float) -> float | None:
 
 
 def _parabola(seen: dict[float, float], best: float) -> tuple[float, float]:
-    """Minimum of the parabola through the best point and its neighbours, and what it promises."""
+    """Minimum of the parabola through the best point and its neighbours, and the share it saves."""
     below, above = _neighbours(seen, best)
-    if below is None or above is None:
+    unit = abs(seen[best])  # relative values: squares of the user's may leave the range
+    if below is None or above is None or not 0 < unit < np.inf:
         return best, 0.0
     left, right = best - below, above - best
-    slope_left = (seen[best] - seen[below]) / left
-    slope_right = (seen[above] - seen[best]) / right
+    slope_left = (seen[best] - seen[below]) / unit / left
+    slope_right = (seen[above] - seen[best]) / unit / right
     curvature = (slope_right - slope_left) / (left + right)
     if curvature <= 0:
         return best, 0.0
@@ -89,6 +90,6 @@ def _parabola(seen: dict[float, float], best: float) -> tuple[float, float]:
     # Towards the longer side go at least a quarter of it: else an uneven bracket stays uneven and
     # its parabola creeps.
     least = 0.25 * (right if offset > 0 else left)
-    if least > 0.25 * min(left, right) and gain > _WORTH * abs(seen[best]):
+    if least > 0.25 * min(left, right) and gain > _WORTH:
         offset = np.copysign(max(abs(offset), least), offset)
     return best + float(np.clip(offset, -0.9 * left, 0.9 * right)), gain

@@ -1,0 +1,407 @@
+"""How far a fit is: lines or bars for a person who waits, tasks for scikit-learn's callbacks."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from importlib.util import find_spec
+from multiprocessing import current_process
+from typing import Any, Self
+
+from sklearn.utils.metaestimators import available_if
+
+# Seconds: nothing is shown of work that takes less.
+_WORTH_SHOWING = 1.0
+# Seconds without a word before a line says that the work goes on.
+_SILENCE = 30.0
+# Seconds between two looks at the clock from the background.
+_TICK = 0.25
+# Two fits in threads must not both find the terminal free.
+_opening = threading.Lock()
+
+
+@dataclass
+class _Stage:
+    name: str
+    steps: int | None
+    began: float
+    depth: int
+    done: int = 0
+    bar: Any = None
+
+    def how_far(self, now: float) -> str:
+        """``3 of 14, about 44 s left``; the estimate supposes that all steps take the same time."""
+        if self.steps is None or self.done > self.steps:
+            return f"{self.done} done" if self.done else ""
+        left = (now - self.began) * (self.steps - self.done) / max(self.done, 1)
+        about = f", about {_readable(left)} left" if 0 < self.done < self.steps else ""
+        return f"{self.done} of {self.steps}{about}"
+
+
+class Progress:
+    """The stages of one fit, shown while they last.
+
+    Once a second has passed, each outermost stage is announced, and says at its end how long it
+    took if that was more than a second. On a terminal, with rich installed, bars stand below these
+    lines and disappear with the last stage. Elsewhere (files, pipes, notebooks) there are plain
+    lines only, and one now and then says that the work goes on.
+
+    Parameters
+    ----------
+    verbose : int
+        0: silent. 1: the stages. 2 or more: also a line for each step.
+    title : str
+        What each line begins with.
+    lengthy : bool
+        Whether the work is known to take more than a second, and is shown from the start. Without
+        that, a first stage that is a single call of LAPACK, which holds Python's lock, is not
+        announced before it ends.
+    tasks : Tasks or None
+        The view of scikit-learn's callbacks.
+    clock : callable
+        Seconds, only ever more.
+    background : bool
+        Whether a thread looks at the clock; else only stages and steps do, and :meth:`tick`.
+
+    Examples
+    --------
+    >>> progress = Progress(verbose=2)
+    >>> with progress.stage("search for the width", steps=2):
+    ...     progress.step("sigma = 0.5", -0.31)
+    ...     progress.step("sigma = 1", -0.27)  # all in less than a second: nothing is shown
+    """
+
+    def __init__(
+        self,
+        verbose: int = 0,
+        *,
+        title: str = "squareone",
+        lengthy: bool = False,
+        tasks: Tasks | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        background: bool = True,
+    ) -> None:
+        self._verbose = int(verbose)
+        self._title = title
+        self._delay = 0.0 if lengthy else _WORTH_SHOWING
+        self._tasks = tasks
+        self._clock = clock
+        self._background = background
+        self._lock = threading.RLock()
+        self._uses = 0
+        self._began = self._spoke = clock()
+        self._stages: list[_Stage] = []  # those under way, the outermost first
+        self._held: list[str] = []  # said before the first second was over
+        self._open = False
+        self._bars: Any = None
+        self._finished = threading.Event()
+
+    @classmethod
+    def silent(cls) -> Self:
+        """Nothing is shown, and no callback is told."""
+        return cls(0)
+
+    def __enter__(self) -> Self:
+        """Keep one display over several stages; optional around a single one."""
+        with self._lock:
+            self._uses += 1
+            if self._uses == 1 and self._verbose and self._background:
+                self._finished = threading.Event()
+                watch = threading.Thread(target=self._watch, args=[self._finished], daemon=True)
+                watch.start()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        with self._lock:
+            self._uses -= 1
+            if self._uses == 0:
+                self._finished.set()
+                bars, self._bars, self._open = self._bars, None, False
+                if bars is not None:
+                    bars.stop()
+
+    @contextmanager
+    def stage(self, name: str, steps: int | None = None) -> Iterator[None]:
+        """Show what happens inside as a stage.
+
+        Parameters
+        ----------
+        name : str
+        steps : int, optional
+            How many calls of :meth:`step` to expect, at most; None if that is not known.
+        """
+        with self:
+            self._begin(name, steps)
+            how = "stopped after "
+            try:
+                yield
+                how = ""
+            finally:
+                self._end(how)
+
+    def _begin(self, name: str, steps: int | None) -> None:
+        if self._tasks is not None:
+            self._tasks.begin(name, steps)
+        with self._lock:
+            stage = _Stage(name, steps, self._clock(), len(self._stages))
+            shown = self._shown()
+            self._stages.append(stage)
+            if shown:
+                self._announce(stage)
+
+    def _end(self, how: str) -> None:
+        with self._lock:
+            stage = self._stages.pop()
+            spent = self._clock() - stage.began
+            if self._shown() and stage.depth == 0 and spent >= _WORTH_SHOWING:
+                steps = f", {stage.done} step{'s' * (stage.done > 1)}" if stage.done else ""
+                self._say(f"{stage.name}{steps}: {how}{_readable(spent)}")
+            if stage.bar is not None and self._bars is not None:
+                self._bars.remove_task(stage.bar)
+        if self._tasks is not None and not how:
+            self._tasks.end()
+
+    def step(self, text: str, score: float | None = None) -> None:
+        """One unit of the innermost stage is done.
+
+        Parameters
+        ----------
+        text : str
+            What was tried, as ``"alpha = 0.1"``.
+        score : float, optional
+            How good it was.
+        """
+        stage = self._stages[-1]
+        stage.done += 1
+        if self._tasks is not None and (stage.steps is None or stage.done <= stage.steps):
+            self._tasks.step(text)
+        with self._lock:
+            shown = self._shown()
+            if self._verbose > 1:
+                of = "" if stage.steps is None else f" of {stage.steps}"
+                value = "" if score is None else f", score = {score:.6g}"
+                line = f"{self._where()}, {stage.done}{of}: {text}{value}"
+                self._say(line) if shown else self._held.append(line)
+            self._draw(stage)
+        self.tick()
+
+    def tick(self) -> None:
+        """Open the display if it is time, or say that the work goes on; for the background."""
+        with self._lock:
+            if not self._shown() or self._bars is not None or not self._stages:
+                return
+            now, stage = self._clock(), self._stages[0]
+            if now - self._spoke >= _SILENCE:
+                far = stage.how_far(now)
+                spent = f"{_readable(now - stage.began)} so far"
+                self._say(f"{self._where()}: {f'{far}, ' if far else ''}{spent}")
+
+    def _watch(self, finished: threading.Event) -> None:
+        while not finished.wait(_TICK):
+            self.tick()
+
+    def _where(self) -> str:
+        return " > ".join(stage.name for stage in self._stages)
+
+    def _shown(self) -> bool:
+        """Whether there is a display; opens it when its time has come."""
+        due = self._verbose and self._uses and self._clock() - self._began >= self._delay
+        if due and not self._open:
+            self._open = True
+            self._bars = _bars(self._clock)
+            for line in self._held:
+                self._say(line)
+            self._held.clear()
+            for stage in self._stages:
+                self._announce(stage)
+        return self._open
+
+    def _announce(self, stage: _Stage) -> None:
+        if self._bars is not None:
+            description = "  " * stage.depth + stage.name
+            stage.bar = self._bars.add_task(description, total=stage.steps, far="")
+            self._bars.tasks[-1].start_time = stage.began
+            self._draw(stage)
+        elif stage.depth == 0 and not (self._verbose > 1 and stage.done):  # its steps named it
+            self._say(f"{stage.name} ...")
+
+    def _draw(self, stage: _Stage) -> None:
+        if stage.bar is not None and self._bars is not None:
+            far = stage.how_far(self._clock())
+            self._bars.update(stage.bar, completed=stage.done, far=far)
+            self._bars.refresh()  # at once: what follows may hold Python's lock for long
+
+    def _say(self, line: str) -> None:
+        self._spoke = self._clock()
+        line = f"[{self._title}] {line}"
+        if self._bars is not None:
+            self._bars.console.print(line, markup=False, highlight=False, soft_wrap=True)
+        else:
+            # no stderr, or one that was closed, is no reason to lose a fit
+            with suppress(AttributeError, OSError, ValueError):
+                sys.stderr.write(f"{line}\n")
+                sys.stderr.flush()
+
+
+def _readable(seconds: float) -> str:
+    if seconds < 100:
+        return f"{seconds:.{1 if seconds < 10 else 0}f} s"
+    minutes, seconds = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes:02d} min" if hours else f"{minutes} min {seconds:02d} s"
+
+
+def _is_terminal(stream: Any) -> bool:
+    try:
+        return bool(stream.isatty())
+    except (AttributeError, ValueError):  # None, a stand-in without the method, or closed
+        return False
+
+
+def _terminal() -> Any:
+    """A console on stderr; None where bars cannot be drawn, or would be drawn over others."""
+    if not _is_terminal(sys.stderr) or current_process().name != "MainProcess":
+        return None
+    try:
+        from rich.console import Console
+        from rich.file_proxy import FileProxy
+    except ImportError:
+        return None
+    if isinstance(sys.stderr, FileProxy):  # a live display is there, which lets lines through
+        return None
+    console = Console(stderr=True)
+    return console if console.is_terminal and console.is_interactive else None
+
+
+def _bars(clock: Callable[[], float]) -> Any:
+    """A live display that has been started, or None."""
+    with _opening:
+        console = _terminal()
+        if console is None:
+            return None
+        from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+        from rich.progress import Progress as Bars
+
+        bars = Bars(
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            TimeElapsedColumn(),
+            TextColumn("{task.fields[far]}", markup=False),
+            console=console,
+            transient=True,
+            get_time=clock,
+            # what is printed passes above the bars, but not from a file to the terminal
+            redirect_stdout=_is_terminal(sys.stdout),
+        )
+        bars.start()
+        return bars
+
+
+# --- scikit-learn's callbacks, from its version 1.9 on ---
+
+
+def _has_callbacks(_: object = None) -> bool:
+    return find_spec("sklearn.callback") is not None
+
+
+class CallbackSupport:
+    """What makes an estimator accept callbacks, where the installed scikit-learn knows of them.
+
+    scikit-learn looks for the method, not for its own mixin. Deriving from that would import
+    ``sklearn.callback``, and with it rich, into every program.
+    """
+
+    @available_if(_has_callbacks)
+    def set_callbacks(self, *callbacks: Any) -> Self:
+        """Set the callbacks of the following fits, such as ``sklearn.callback.ProgressBar()``.
+
+        Parameters
+        ----------
+        *callbacks : callback instances
+            Without any, those that were set are removed.
+
+        Returns
+        -------
+        self
+        """
+        from sklearn.callback import CallbackSupportMixin
+
+        return CallbackSupportMixin.set_callbacks(self, *callbacks)
+
+
+class Tasks:
+    """The stages and steps of a fit as the tree of tasks that callbacks see.
+
+    A stage inside a counted one is a part of its current step, and not a task of its own. A step
+    begins, for a callback, when it is done. A callback's wish to stop is not followed: there would
+    be no model to return.
+    """
+
+    def __init__(self, estimator: Any, X: Any, y: Any, sample_weight: Any) -> None:
+        from sklearn.callback import CallbackSupportMixin
+
+        metadata = None if sample_weight is None else {"sample_weight": sample_weight}
+        self._known = {"estimator": estimator, "X": X, "y": y, "metadata": metadata}
+        root = CallbackSupportMixin._init_callback_context(estimator, max_subtasks=None)
+        root.call_on_fit_task_begin(**self._known)
+        self._contexts: list[Any] = [root]  # None: a stage that is not a task
+
+    def begin(self, name: str, steps: int | None) -> None:
+        """A stage begins."""
+        parent, context = self._contexts[-1], None
+        if parent is not None and parent.max_subtasks is None:
+            context = parent.subcontext(task_name=name, max_subtasks=steps)
+            context.call_on_fit_task_begin(**self._known)
+        self._contexts.append(context)
+
+    def step(self, text: str) -> None:
+        """A step of the innermost stage is done."""
+        if self._contexts[-1] is not None:
+            context = self._contexts[-1].subcontext(task_name=text)
+            context.call_on_fit_task_begin(**self._known)
+            context.call_on_fit_task_end(**self._known)
+
+    def end(self) -> None:
+        """The innermost stage is done."""
+        context = self._contexts.pop()
+        if context is not None:
+            context.call_on_fit_task_end(**self._known)
+
+    def finish(self) -> None:
+        """The estimator is fitted: a callback may ask for a copy of it."""
+        self._contexts[0].call_on_fit_task_end(**self._known, reconstruction_attributes={})
+
+
+@contextmanager
+def fit_progress(
+    estimator: Any, X: Any, y: Any, sample_weight: Any = None, *, lengthy: bool = False
+) -> Iterator[Progress]:
+    """The progress of ``estimator.fit``: to stderr by its ``verbose``, and to its callbacks.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Has ``verbose``, and is fitted when the block ends without an exception.
+    X, y, sample_weight : array-like
+        As the user gave them: a callback may score the fitted estimator with them.
+    lengthy : bool
+        See :class:`Progress`.
+    """
+    title = type(estimator).__name__
+    if not getattr(estimator, "_skl_callbacks", None):
+        with Progress(estimator.verbose, title=title, lengthy=lengthy) as progress:
+            yield progress
+        return
+    from sklearn.callback import with_callbacks
+
+    try:
+        tasks = Tasks(estimator, X, y, sample_weight)
+        with Progress(estimator.verbose, title=title, lengthy=lengthy, tasks=tasks) as progress:
+            yield progress
+        tasks.finish()
+    finally:
+        with_callbacks(lambda _: None)(estimator)  # tears down what was set up, whatever happened

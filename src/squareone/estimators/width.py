@@ -1,0 +1,317 @@
+"""The kernel width, chosen together with λ: on few rows first, on all rows last.
+
+The best width and λ of a random subset are close to those of all rows, and drift slowly as rows
+are added. So the search is coarse on a few hundred rows, fine on a thousand, where an
+eigendecomposition gives every λ at once, and only has to look around on more rows, with a
+factorisation in float32 for each look.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from ..arrays import Array
+from ..errors import SingularSystemError
+from ..kernels.base import check_range
+from ..kernels.widths import WidthFamily, free_width, term_of, with_width
+from ..selection import (
+    Objective,
+    Path,
+    bracketed_minimum,
+    choose_automatically,
+    descend,
+    evaluate,
+    fit_curvature,
+)
+from ..solvers import CholeskyFactor, SpectralFactor
+from .problem import WORTH_A_WARNING, Problem
+
+# Rows of the coarse search, of the fine one, and beyond which a quarter of them comes in between.
+FEW_ROWS, SOME_ROWS, MANY_ROWS = 500, 1000, 6000
+# Widths of the first look, in octaves around the median distance.
+_OCTAVES = range(-5, 4)
+_FARTHEST = 12
+# Evaluations on a part of many rows, and on all rows (fewer of them where each costs more).
+_LOOKS_AT_PART, _LOOKS_AT_ALL = 7, (5, 4)
+# d log σ / d log n to be expected, and the range that two levels may teach.
+_DRIFT, _DRIFTS = -0.06, (-0.15, 0.05)
+# Scores this close to the best are on a plateau.
+_PLATEAU = 2e-3
+# Price of a decade of condition, as a share of the error.
+_PER_DECADE = 1e-3
+# How far a quadratic model is believed: log σ, log λ.
+_REACH = np.array([0.35, 1.5])
+# In float32 λ stays this many rounding errors of the kernel matrix above zero.
+SINGLE_MARGIN = 16.0
+# What the answer itself is computed in stays so many above.
+_MARGIN = 128.0
+
+
+@dataclass(frozen=True)
+class Step:
+    """One look: a width and a λ, on how many rows, and the score."""
+
+    sigma: float
+    alpha: float
+    score: float
+    dof: float
+    rows: int
+    bits: int
+
+
+@dataclass
+class WidthFound:
+    """The end of a search for the width.
+
+    Attributes
+    ----------
+    log_alpha : float
+        The best λ beside the chosen width.
+    error : float
+        The least error seen on all rows; infinite where none was looked at.
+    steps : list of Step
+    """
+
+    log_alpha: float
+    error: float
+    steps: list[Step] = field(default_factory=list)
+
+
+def choose_width(problem: Problem) -> WidthFound:
+    """Choose the width that is ``"auto"``, and set the problem's kernel to it."""
+    with problem.stage("search for the width"):
+        return _Search(problem).run()
+
+
+class _Search:
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.name = free_width(problem.kernel)
+        self.order = problem.rng.permutation(problem.X.shape[0])
+        # nothing but the median sets the scale: a width is a multiple of it
+        self.unit = term_of(problem.kernel, self.name).median_distance(problem.X, problem.rng)
+        self.steps: list[Step] = []
+
+    def note(self, scale: float, part: Problem, path: Path, i: int) -> None:
+        """Remember a look: a width and the i-th λ of a path."""
+        self.steps.append(
+            Step(
+                sigma=scale * self.unit,
+                alpha=float(path.alphas[i]),
+                score=float(path.scores[:, i].mean()),
+                dof=float(path.dof[i]),
+                rows=part.X.shape[0],
+                bits=int(path.bits[i]),
+            )
+        )
+
+    def run(self) -> WidthFound:
+        n = self.problem.X.shape[0]
+        if n < 2:  # no other row to be near
+            self.problem.kernel = with_width(self.problem.kernel, self.name, self.unit)
+            return WidthFound(-np.inf, np.inf)
+        few = _Level(self, min(n, FEW_ROWS))
+        octave = _best_octave(few)
+        level = few if n <= FEW_ROWS else _Level(self, min(n, SOME_ROWS))
+        log_scale = self._refine(level, octave * np.log(2.0))
+        log_alpha = level.log_alpha_near(log_scale)
+        error = np.inf
+        if n > SOME_ROWS and self.problem.objective.scorer is None and level.paths:
+            log_scale, log_alpha, error = self._look_around(level, log_scale, log_alpha)
+        self.problem.kernel = level.family.at(float(np.exp(log_scale)))
+        return WidthFound(log_alpha, error, self.steps)
+
+    def _refine(self, level: _Level, log_scale: float) -> float:
+        if not level.part.objective.smooth and level.part.objective.scorer is not None:
+            # a scorer jumps: no parabola, the best of half octaves, of equal ones the widest
+            near = [log_scale + i * 0.5 * np.log(2.0) for i in range(-2, 3)]
+            return max(near, key=lambda x: (-level.error(x), x))
+        bound = _FARTHEST * np.log(2.0)
+        # in log σ²: the steps of a search for λ, factors of four, are octaves then
+        return 0.5 * bracketed_minimum(
+            lambda x: level.error(0.5 * x), 2.0 * log_scale, -2.0 * bound, 2.0 * bound
+        )
+
+    def _look_around(
+        self, level: _Level, log_scale: float, log_alpha: float
+    ) -> tuple[float, float, float]:
+        n = self.problem.X.shape[0]
+        curvature = level.curvature(log_scale, log_alpha)
+        point, drift, rows = np.array([log_scale, log_alpha]), _DRIFT, SOME_ROWS
+        if n > MANY_ROWS:
+            part = self.problem.subset(np.sort(self.order[: n // 4]))
+            point[0] += drift * np.log(n // 4 / rows)
+            point = _Looks(self, part, level.family).descend(point, curvature, _LOOKS_AT_PART)
+            learned = (point[0] - log_scale) / np.log(n // 4 / rows)
+            drift, rows = float(np.clip(learned, *_DRIFTS)), n // 4
+        point[0] += drift * np.log(n / rows)
+        most = _LOOKS_AT_ALL[n > MANY_ROWS]
+        looks = _Looks(self, self.problem, level.family)
+        point = looks.descend(point, curvature, most)
+        return float(point[0]), float(point[1]), looks.least
+
+
+def _best_octave(level: _Level) -> int:
+    errors = {octave: level.error(octave * np.log(2.0)) for octave in _OCTAVES}
+    while True:
+        best = min(errors, key=lambda octave: (errors[octave], -octave))
+        beyond = best - 1 if best == min(errors) else best + 1
+        if beyond in errors or abs(beyond) > _FARTHEST or best not in (min(errors), max(errors)):
+            return best
+        errors[beyond] = level.error(beyond * np.log(2.0))
+
+
+class _Level:
+    """Some of the rows, few enough for an eigendecomposition per width, which gives every λ."""
+
+    def __init__(self, search: _Search, size: int) -> None:
+        problem = search.problem
+        n = problem.X.shape[0]
+        self.search = search
+        self.part = problem if size == n else problem.subset(np.sort(search.order[:size]))
+        self.family = WidthFamily(problem.kernel, search.name, self.part.X, search.unit)
+        check_range(self.family.at(1.0), self.part.X)
+        self.paths: dict[float, Path] = {}
+        self._errors: dict[float, float] = {}
+
+    def error(self, log_scale: float) -> float:
+        """Minus the score of the best λ at this width; infinite where it cannot be computed."""
+        if log_scale not in self._errors:
+            path = self._path(log_scale)
+            self._errors[log_scale] = np.inf
+            if path is not None:
+                best = path.best()
+                error = -float(path.scores[np.arange(best.size), best].mean())
+                if self.part.objective.scorer is None:
+                    error *= _price(path.alphas[best].min(), self.largest)
+                self.paths[log_scale] = path
+                self._errors[log_scale] = error
+        return self._errors[log_scale]
+
+    def _path(self, log_scale: float) -> Path | None:
+        part, scale = self.part, float(np.exp(log_scale))
+        factor = SpectralFactor(part.system(K=self.family.matrix(scale)))
+        self.largest = factor.largest
+        if isinstance(part.alpha, str):
+            path = choose_automatically(part.objective, factor)
+        else:
+            alphas = np.atleast_1d(part.alpha)
+            if not alphas.min() > 0 and factor.error_estimate(0.0) > WORTH_A_WARNING:
+                return None  # λ = 0 and a singular matrix
+            path = evaluate(part.objective, factor, alphas)
+        self.search.note(scale, part, path, int(path.best()[0]))
+        return path
+
+    def log_alpha_near(self, log_scale: float) -> float:
+        """The best λ at the nearest width that was looked at; of a plateau its upper end."""
+        if not self.paths:
+            return -np.inf
+        path = self.paths[min(self.paths, key=lambda x: abs(x - log_scale))]
+        scores = path.scores.mean(axis=0)
+        good = scores >= scores.max() - _PLATEAU * abs(scores.max())
+        return _log(path.alphas[good].max())
+
+    def curvature(self, log_scale: float, log_alpha: float) -> Array:
+        """Of the log error around its minimum, over log σ and log λ, from all the paths."""
+        points, values = [], []
+        for x, path in self.paths.items():
+            if abs(x - log_scale) <= 0.75:
+                with np.errstate(divide="ignore"):
+                    near = np.abs(np.log(path.alphas) - log_alpha) <= 2.5
+                    points += [(x, _log(alpha)) for alpha in path.alphas[near]]
+                values += list(-path.scores.mean(axis=0)[near])
+        z, errors = np.array(points), np.array(values)
+        good = (errors > 0) & (errors <= 1.15 * errors.min())
+        return fit_curvature(z[good], errors[good])
+
+
+def _price(alpha: float, largest: float) -> float:
+    """What an ill-conditioned system costs: a tenth of a per cent for each decade of its condition.
+
+    For a smooth function ever wider kernels with ever smaller λ predict the same, until rounding
+    puts an end to it. Of those the narrowest is wanted.
+    """
+    if not alpha > 0 or not largest > 0:
+        return 1.0
+    return 1.0 + _PER_DECADE * float(np.log10(1.0 + largest / alpha))
+
+
+def _log(alpha: float) -> float:
+    return float(np.log(alpha)) if alpha > 0 else -np.inf
+
+
+class _Looks:
+    """One factorisation for each width and λ, on all rows or a part of them."""
+
+    def __init__(self, search: _Search, part: Problem, family: WidthFamily) -> None:
+        self.search = search
+        self.part = part
+        self.family = family
+        self.objective = Objective(
+            part.objective.criterion, part.objective.targets, part.objective.unit, None, False
+        )
+        self.alpha = None if isinstance(part.alpha, str) else np.atleast_1d(part.alpha)
+        self._dtype = part.X.dtype
+        self.least = np.inf
+        self._last: CholeskyFactor | None = None
+        self._at = np.nan
+
+    def descend(self, point: Array, curvature: Array, most: int) -> Array:
+        """The best width and λ near ``point`` (2,)."""
+        single = np.dtype(np.float32)
+        largest = self._factor(float(point[0]), single).largest
+        if not largest > 0:  # the kernel sees no difference between the rows
+            return point
+        rounding = {bits: float(np.finfo(bits).eps) * largest for bits in ("float32", "float64")}
+        least = _MARGIN * rounding[self._dtype.name]
+        if self._dtype != single and point[1] > np.log(SINGLE_MARGIN * rounding["float32"]):
+            self._dtype, least = single, SINGLE_MARGIN * rounding["float32"]
+        low = np.array([-np.inf, np.log(least)])
+        high = np.array([np.inf, np.log(1e6 * largest)])
+        if self.alpha is not None:
+            low[1] = max(low[1], _log(float(self.alpha.min())))
+            high[1] = max(low[1], _log(float(self.alpha.max())))
+        point = np.clip(point, low, high)
+        if self.alpha is not None and self.alpha.size == 1:  # the width alone
+            only = float(self.alpha[0])
+            end = descend(
+                lambda z: self._error(float(z[0]), _log(only)),
+                point[:1],
+                curvature[:1, :1],
+                low[:1],
+                high[:1],
+                most=most,
+                reach=_REACH[:1],
+            )
+            return np.array([end[0], point[1]])
+        return descend(
+            lambda z: self._error(float(z[0]), float(z[1])),
+            point,
+            curvature,
+            low,
+            high,
+            most=most,
+            reach=_REACH,
+        )
+
+    def _factor(self, log_scale: float, dtype: np.dtype) -> CholeskyFactor:
+        factor = self._last
+        if factor is None or self._at != log_scale or factor.targets.dtype != dtype:
+            factor = self._last = None  # free the old matrix before the new one is made
+            kernel = self.family.at(float(np.exp(log_scale)))
+            factor = CholeskyFactor(replace(self.part, kernel=kernel).system(dtype), several=True)
+            self._at, self._last = log_scale, factor
+        return factor
+
+    def _error(self, log_scale: float, log_alpha: float) -> float:
+        try:
+            factor = self._factor(log_scale, self._dtype)
+            path = evaluate(self.objective, factor, np.array([np.exp(log_alpha)]))
+        except SingularSystemError:
+            return np.inf
+        self.search.note(float(np.exp(log_scale)), self.part, path, 0)
+        error = -float(path.scores[0, 0])
+        self.least = min(self.least, error)
+        return error * _price(path.alphas[0], factor.largest)
