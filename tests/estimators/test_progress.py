@@ -13,7 +13,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from squareone.estimators import progress as module
-from squareone.estimators.progress import CallbackSupport, Progress, fit_progress
+from squareone.estimators.callbacks import CallbackSupport, fit_progress
+from squareone.estimators.progress import Progress
 
 
 class Clock:
@@ -368,7 +369,7 @@ def test_another_display_is_not_drawn_over(make, clock, monkeypatch):
 
 def test_nothing_is_imported_before_it_is_used():
     code = (
-        "import sys, squareone.estimators.progress as p\n"
+        "import sys, squareone.estimators.callbacks as p\n"
         "p.Progress(2).stage('path').__enter__()\n"
         "assert not {'rich', 'sklearn.callback'} & set(sys.modules), 'imported'"
     )

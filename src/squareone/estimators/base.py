@@ -29,15 +29,19 @@ from ..solvers import Plan, Task, make_plan
 from ..solvers.memory import memory_limit as bytes_allowed
 from ..targets import Labels, Responses
 from . import validation
+from .callbacks import CallbackSupport, fit_progress
 from .problem import Problem, Request
 from .record import Record
 from .scoring import held_out_scorer
 from .walk import solve
 
+# Work that takes more than a second everywhere: its progress is shown from the start.
+_LENGTHY = 1e12
+
 SOLVERS = ("auto", "cholesky", "gram", "spectral", "svd")
 
 
-class RegularisedLeastSquares(BaseEstimator):
+class RegularisedLeastSquares(CallbackSupport, BaseEstimator):
     """The common part of the estimators; not for use by itself."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -58,6 +62,7 @@ class RegularisedLeastSquares(BaseEstimator):
         "memory_limit": [None, str, Interval(Real, 0, None, closed="neither")],
         "keep_factor": ["boolean"],
         "random_state": ["random_state"],
+        "verbose": ["verbose"],
     }
 
     def __init__(
@@ -75,6 +80,7 @@ class RegularisedLeastSquares(BaseEstimator):
         memory_limit: float | str | None = None,
         keep_factor: bool = True,
         random_state: Any = None,
+        verbose: int = 0,
     ) -> None:
         self.kernel = kernel
         self.alpha = alpha
@@ -88,6 +94,7 @@ class RegularisedLeastSquares(BaseEstimator):
         self.memory_limit = memory_limit
         self.keep_factor = keep_factor
         self.random_state = random_state
+        self.verbose = verbose
 
     # --- what a subclass says ---
 
@@ -122,9 +129,12 @@ class RegularisedLeastSquares(BaseEstimator):
         self._forget()
         try:
             request = self._read(X, y, sample_weight, groups)
-            problem = Problem.of(request)
-            record = Record(problem, solve(problem), request.targets, keep_factor=self.keep_factor)
-            self._remember(problem, record, request.targets)
+            lengthy = request.plan.chosen.flops > _LENGTHY
+            with fit_progress(self, X, y, sample_weight, lengthy=lengthy) as progress:
+                problem = Problem.of(request, progress)
+                outcome = solve(problem)
+                record = Record(problem, outcome, request.targets, keep_factor=self.keep_factor)
+                self._remember(problem, record, request.targets)
         except BaseException:  # an interrupt too: never half fitted
             self._forget()
             raise

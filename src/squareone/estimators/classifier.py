@@ -52,6 +52,8 @@ class RLSClassifier(ClassifierMixin, RegularisedLeastSquares):
     random_state : int, RandomState instance or None, default=None
         For the rows behind the median distance, the start of a bracketed search and the held-out
         part. None means 0: the same fit every time.
+    verbose : int, default=0
+        1: how far a long fit is; 2: also every λ and width looked at.
     class_weight : dict, "balanced" or None, default=None
         Weights of classes, multiplied into ``sample_weight``; not for an indicator matrix, where
         each label would need weights, and a factorisation, of its own.
@@ -106,6 +108,7 @@ coef_, intercept_, plan_, n_features_in_, feature_names_in_
         memory_limit: float | str | None = None,
         keep_factor: bool = True,
         random_state: Any = None,
+        verbose: int = 0,
         class_weight: dict[Any, float] | str | None = None,
     ) -> None:
         super().__init__(
@@ -121,6 +124,7 @@ coef_, intercept_, plan_, n_features_in_, feature_names_in_
             memory_limit=memory_limit,
             keep_factor=keep_factor,
             random_state=random_state,
+            verbose=verbose,
         )
         self.class_weight = class_weight
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from ..selection.criteria import Criterion
 from ..selection.objective import HeldOutScorer
 from ..solvers import CentredRows, DualFeatures, Plan, SymmetricSystem, Weighting
 from ..targets import Labels, Responses
+from .progress import Progress
 
 # An expected relative error above this is reported, and refused at λ = 0.
 WORTH_A_WARNING = 1e-2
@@ -82,9 +84,10 @@ class Problem:
     dropped: Array
     rng: np.random.RandomState
     searched_width: str = ""  # the name of the parameter that was "auto"
+    progress: Progress = field(default_factory=Progress.silent)
 
     @classmethod
-    def of(cls, request: Request) -> Problem:
+    def of(cls, request: Request, progress: Progress) -> Problem:
         """Rows of weight zero set aside, the kernel's parameters made numbers, y given a unit."""
         X, columns, weights, kept = request.X, request.columns, request.weights, request.kept
         dropped = X[:0]
@@ -111,6 +114,7 @@ class Problem:
             dropped=dropped,
             rng=request.rng,
             searched_width=free_width(request.kernel),
+            progress=progress,
         )
 
     @property
@@ -124,21 +128,22 @@ class Problem:
         return isinstance(self.kernel, Linear)
 
     def width(self) -> float:
-        """The width that was chosen; NaN where none was, the largest where each feature has one."""
+        """The width that was chosen; NaN where none was, the geometric mean of several."""
         if not self.searched_width:
             return np.nan
-        return float(np.max(term_of(self.kernel, self.searched_width).sigma))
+        return geometric_mean(term_of(self.kernel, self.searched_width).sigma)
 
     def weighting(self) -> Weighting:
         """Weights and intercept."""
         return Weighting.of(self.X.shape[0], self.weights, self.intercept, self.X.dtype)
 
     @contextmanager
-    def stage(self, name: str) -> Iterator[None]:
-        """Count the seconds spent inside towards a stage of the plan."""
+    def stage(self, name: str, steps: int | None = None) -> Iterator[None]:
+        """Count the seconds spent inside towards a stage of the plan, and show how far it is."""
         start = time.perf_counter()
         try:
-            yield
+            with self.progress.stage(name, steps):
+                yield
         finally:
             spent = time.perf_counter() - start
             self.plan.stages[name] = self.plan.stages.get(name, 0.0) + spent
@@ -181,3 +186,8 @@ class Problem:
             unit = 1.0 if dtype == X.dtype else power_of_two(self.kernel.diagonal(X))
             K = kernel_matrix(self.kernel, X, both_triangles=False, dtype=dtype, unit=unit)
         return SymmetricSystem.prepare(K, Y, weighting, unit)
+
+
+def geometric_mean(widths: Any) -> float:
+    """Of one width, or of one for every feature."""
+    return float(np.exp(np.mean(np.log(widths))))

@@ -60,6 +60,10 @@ class RLSRegressor(RegressorMixin, RegularisedLeastSquares):
     random_state : int, RandomState instance or None, default=None
         For the rows behind the median distance, the start of a bracketed search and the held-out
         part. None means 0: the same fit every time.
+    verbose : int, default=0
+        1: how far a fit is that takes more than a second, on stderr (as bars where rich is
+        installed); 2: also every λ and width looked at. scikit-learn's callbacks
+        (``set_callbacks``) are supported where its version has them.
 
     Attributes
     ----------

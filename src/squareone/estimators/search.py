@@ -16,6 +16,7 @@ from ..selection import (
     evaluate,
     lowest_alpha,
 )
+from ..selection.search import MOST_STEPS
 from ..solvers import CholeskyFactor, Factor, SpectralFactor
 from ..solvers.plan import subset_size
 from .problem import Problem
@@ -43,12 +44,12 @@ def search(problem: Problem, found: WidthFound | None = None) -> tuple[Factor, P
             start, settled = _search_in_single(problem, start, parts)
     with problem.stage("kernel matrix"):
         system = problem.system()
-    with problem.stage("path"):
+    with problem.stage("path", MOST_STEPS):
         factor = CholeskyFactor(system, several=True, given=problem.given)
 
         def error(log_alpha: float) -> float:
             parts.append(evaluate(problem.objective, factor, np.array([np.exp(log_alpha)])))
-            return -float(parts[-1].scores[0, 0])
+            return _seen(problem, parts[-1])
 
         def downhill(start: float) -> None:
             low, high = np.log(lowest_alpha(factor)), np.log(1e6 * factor.largest)
@@ -67,6 +68,13 @@ def search(problem: Problem, found: WidthFound | None = None) -> tuple[Factor, P
     return factor, Path.merge(parts)
 
 
+def _seen(problem: Problem, path: Path) -> float:
+    """The error at the one λ of a path, shown to who waits."""
+    score = float(path.scores[0, 0])
+    problem.progress.step(f"alpha = {path.alphas[0]:.3g}", score)
+    return -score
+
+
 def _start(problem: Problem) -> float:
     part = problem.subset(problem.random_rows(subset_size(problem.X.shape[0])))
     objective = Objective(LeaveOneOut(), part.Y, 1.0, None, False)
@@ -80,7 +88,7 @@ def _search_in_single(problem: Problem, start: float, parts: list[Path]) -> tupl
     """Go downhill in float32 as far as that is safe; where it ended, and whether inside."""
     with problem.stage("kernel matrix"):
         system = problem.system(np.dtype(np.float32))
-    with problem.stage("search in float32"):
+    with problem.stage("search in float32", MOST_STEPS):
         factor = CholeskyFactor(system, several=True)
         if factor.largest == 0:
             return start, False
@@ -92,7 +100,7 @@ def _search_in_single(problem: Problem, start: float, parts: list[Path]) -> tupl
                 parts.append(evaluate(problem.objective, factor, np.array([np.exp(log_alpha)])))
             except SingularSystemError:
                 return np.inf
-            return -float(parts[-1].scores[0, 0])
+            return _seen(problem, parts[-1])
 
         if start <= low:
             return start, False

@@ -78,8 +78,12 @@ def _choose(problem: Problem, factor: Factor) -> Path | None:
         return None
     with problem.stage("path"):
         if isinstance(alpha, str):
-            return choose_automatically(problem.objective, factor)
-        return evaluate(problem.objective, factor, alpha)
+            path = choose_automatically(problem.objective, factor)
+        else:
+            path = evaluate(problem.objective, factor, alpha)
+        for value, score in zip(path.alphas, path.scores.mean(axis=0), strict=True):
+            problem.progress.step(f"alpha = {value:.3g}", float(score))
+        return path
 
 
 def _build(problem: Problem) -> Factor:

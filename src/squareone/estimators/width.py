@@ -23,16 +23,19 @@ from ..selection import (
     choose_automatically,
     descend,
     evaluate,
+    feature_widths,
     fit_curvature,
 )
 from ..solvers import CholeskyFactor, SpectralFactor
-from .problem import WORTH_A_WARNING, Problem
+from .problem import WORTH_A_WARNING, Problem, geometric_mean
 
 # Rows of the coarse search, of the fine one, and beyond which a quarter of them comes in between.
 FEW_ROWS, SOME_ROWS, MANY_ROWS = 500, 1000, 6000
 # Widths of the first look, in octaves around the median distance.
-_OCTAVES = range(-5, 4)
+_OCTAVES, _OCTAVE = range(-5, 4), float(np.log(2.0))
 _FARTHEST = 12
+# Errors this close are a tie; up to so many octaves this close are looked at again on more rows.
+_TIE, _RIVAL, _RIVALS = 2e-3, 0.25, 4
 # Evaluations on a part of many rows, and on all rows (fewer of them where each costs more).
 _LOOKS_AT_PART, _LOOKS_AT_ALL = 7, (5, 4)
 # d log σ / d log n to be expected, and the range that two levels may teach.
@@ -45,6 +48,9 @@ _PER_DECADE = 1e-3
 _REACH = np.array([0.35, 1.5])
 # In float32 λ stays this many rounding errors of the kernel matrix above zero.
 SINGLE_MARGIN = 16.0
+_SINGLE = np.dtype(np.float32)
+# A search that ends so near to that floor (in log λ) goes on in float64.
+_AT_FLOOR = 0.7
 # What the answer itself is computed in stays so many above.
 _MARGIN = 128.0
 
@@ -81,8 +87,16 @@ class WidthFound:
 
 def choose_width(problem: Problem) -> WidthFound:
     """Choose the width that is ``"auto"``, and set the problem's kernel to it."""
-    with problem.stage("search for the width"):
+    with problem.stage("search for the width", _looks(problem.X.shape[0])):
         return _Search(problem).run()
+
+
+def _looks(n: int) -> int:
+    """About how many looks the search will take."""
+    looks = len(_OCTAVES) + 8
+    if n > MANY_ROWS:
+        looks += _LOOKS_AT_PART
+    return looks + (_LOOKS_AT_ALL[n > MANY_ROWS] if n > SOME_ROWS else 0)
 
 
 class _Search:
@@ -90,22 +104,25 @@ class _Search:
         self.problem = problem
         self.name = free_width(problem.kernel)
         self.order = problem.rng.permutation(problem.X.shape[0])
-        # nothing but the median sets the scale: a width is a multiple of it
-        self.unit = term_of(problem.kernel, self.name).median_distance(problem.X, problem.rng)
+        self.term = term_of(problem.kernel, self.name)
+        # nothing but the median sets the scale: a width is a multiple of it, or, with a width for
+        # every feature, of these
+        self.unit: float | Array = self.term.median_distance(problem.X, problem.rng)
         self.steps: list[Step] = []
 
     def note(self, scale: float, part: Problem, path: Path, i: int) -> None:
         """Remember a look: a width and the i-th λ of a path."""
-        self.steps.append(
-            Step(
-                sigma=scale * self.unit,
-                alpha=float(path.alphas[i]),
-                score=float(path.scores[:, i].mean()),
-                dof=float(path.dof[i]),
-                rows=part.X.shape[0],
-                bits=int(path.bits[i]),
-            )
+        step = Step(
+            sigma=scale * geometric_mean(self.unit),
+            alpha=float(path.alphas[i]),
+            score=float(path.scores[:, i].mean()),
+            dof=float(path.dof[i]),
+            rows=part.X.shape[0],
+            bits=int(path.bits[i]),
         )
+        self.steps.append(step)
+        text = f"sigma = {step.sigma:.3g}, alpha = {step.alpha:.3g}, {step.rows:,} rows"
+        self.problem.progress.step(text, step.score)
 
     def run(self) -> WidthFound:
         n = self.problem.X.shape[0]
@@ -113,9 +130,12 @@ class _Search:
             self.problem.kernel = with_width(self.problem.kernel, self.name, self.unit)
             return WidthFound(-np.inf, np.inf)
         few = _Level(self, min(n, FEW_ROWS))
-        octave = _best_octave(few)
+        octaves = _good_octaves(few)
         level = few if n <= FEW_ROWS else _Level(self, min(n, SOME_ROWS))
-        log_scale = self._refine(level, octave * np.log(2.0))
+        start = min(octaves, key=lambda octave: level.error(octave * _OCTAVE))
+        log_scale = self._refine(level, start * _OCTAVE)
+        if getattr(self.term, "ard", False):
+            level, log_scale = self._each_feature(level, log_scale)
         log_alpha = level.log_alpha_near(log_scale)
         error = np.inf
         if n > SOME_ROWS and self.problem.objective.scorer is None and level.paths:
@@ -123,15 +143,36 @@ class _Search:
         self.problem.kernel = level.family.at(float(np.exp(log_scale)))
         return WidthFound(log_alpha, error, self.steps)
 
+    def _each_feature(self, level: _Level, log_scale: float) -> tuple[_Level, float]:
+        """A width for every feature, and then their common scale once more."""
+        part = level.part
+        start = float(np.exp(level.log_alpha_near(log_scale)))
+        found = feature_widths(
+            part.X.astype(np.float64, copy=False),
+            part.Y.astype(np.float64, copy=False),
+            part.weights,
+            part.intercept,
+            float(np.exp(log_scale)) * self.unit,
+            start,
+        )
+        self.unit = found.widths
+        level = _Level(self, part.X.shape[0])
+        return level, self._refine(level, 0.0)
+
     def _refine(self, level: _Level, log_scale: float) -> float:
         if not level.part.objective.smooth and level.part.objective.scorer is not None:
             # a scorer jumps: no parabola, the best of half octaves, of equal ones the widest
-            near = [log_scale + i * 0.5 * np.log(2.0) for i in range(-2, 3)]
+            near = [log_scale + i * 0.5 * _OCTAVE for i in range(-2, 3)]
             return max(near, key=lambda x: (-level.error(x), x))
-        bound = _FARTHEST * np.log(2.0)
+        bound = _FARTHEST * _OCTAVE
         # in log σ²: the steps of a search for λ, factors of four, are octaves then
+        last = level.part.X.shape[0] == self.problem.X.shape[0]
         return 0.5 * bracketed_minimum(
-            lambda x: level.error(0.5 * x), 2.0 * log_scale, -2.0 * bound, 2.0 * bound
+            lambda x: level.error(0.5 * x),
+            2.0 * log_scale,
+            -2.0 * bound,
+            2.0 * bound,
+            worth=1e-4 if last else 2e-3,
         )
 
     def _look_around(
@@ -153,14 +194,23 @@ class _Search:
         return float(point[0]), float(point[1]), looks.least
 
 
-def _best_octave(level: _Level) -> int:
-    errors = {octave: level.error(octave * np.log(2.0)) for octave in _OCTAVES}
+def _good_octaves(level: _Level) -> list[int]:
+    """Octaves around the median distance worth a second look, the best first.
+
+    Ever wider kernels end in a linear function, ever narrower ones in none; of widths that predict
+    the same, those near the median come first.
+    """
+    errors = {octave: level.error(octave * _OCTAVE) for octave in _OCTAVES}
     while True:
-        best = min(errors, key=lambda octave: (errors[octave], -octave))
-        beyond = best - 1 if best == min(errors) else best + 1
-        if beyond in errors or abs(beyond) > _FARTHEST or best not in (min(errors), max(errors)):
-            return best
-        errors[beyond] = level.error(beyond * np.log(2.0))
+        least = min(errors.values())
+        by_distance = sorted(errors, key=abs)
+        best = next(i for i in by_distance if errors[i] <= least + _TIE * abs(least))
+        beyond = best + 1 if best > 0 else best - 1
+        if beyond in errors or abs(beyond) > _FARTHEST:
+            break
+        errors[beyond] = level.error(beyond * _OCTAVE)
+    rivals = [i for i in by_distance if errors[i] <= least + _RIVAL * abs(least) and i != best]
+    return [best, *rivals[:_RIVALS]]
 
 
 class _Level:
@@ -178,6 +228,7 @@ class _Level:
 
     def error(self, log_scale: float) -> float:
         """Minus the score of the best λ at this width; infinite where it cannot be computed."""
+        log_scale = round(log_scale, 9)  # the same width, however it was computed
         if log_scale not in self._errors:
             path = self._path(log_scale)
             self._errors[log_scale] = np.inf
@@ -222,7 +273,9 @@ class _Level:
                     near = np.abs(np.log(path.alphas) - log_alpha) <= 2.5
                     points += [(x, _log(alpha)) for alpha in path.alphas[near]]
                 values += list(-path.scores.mean(axis=0)[near])
-        z, errors = np.array(points), np.array(values)
+        z, errors = np.array(points).reshape(-1, 2), np.array(values)
+        if not (errors > 0).any():
+            return fit_curvature(z[:0], errors[:0])
         good = (errors > 0) & (errors <= 1.15 * errors.min())
         return fit_curvature(z[good], errors[good])
 
@@ -239,7 +292,7 @@ def _price(alpha: float, largest: float) -> float:
 
 
 def _log(alpha: float) -> float:
-    return float(np.log(alpha)) if alpha > 0 else -np.inf
+    return float(np.log(max(alpha, np.finfo(np.float64).tiny)))
 
 
 class _Looks:
@@ -253,48 +306,62 @@ class _Looks:
             part.objective.criterion, part.objective.targets, part.objective.unit, None, False
         )
         self.alpha = None if isinstance(part.alpha, str) else np.atleast_1d(part.alpha)
-        self._dtype = part.X.dtype
         self.least = np.inf
         self._last: CholeskyFactor | None = None
         self._at = np.nan
 
     def descend(self, point: Array, curvature: Array, most: int) -> Array:
-        """The best width and λ near ``point`` (2,)."""
-        single = np.dtype(np.float32)
-        largest = self._factor(float(point[0]), single).largest
+        """The best width and λ near ``point`` (2,): in float32 as far as that is safe."""
+        largest = self._factor(float(point[0]), _SINGLE).largest
         if not largest > 0:  # the kernel sees no difference between the rows
             return point
-        rounding = {bits: float(np.finfo(bits).eps) * largest for bits in ("float32", "float64")}
-        least = _MARGIN * rounding[self._dtype.name]
-        if self._dtype != single and point[1] > np.log(SINGLE_MARGIN * rounding["float32"]):
-            self._dtype, least = single, SINGLE_MARGIN * rounding["float32"]
-        low = np.array([-np.inf, np.log(least)])
+        if self.part.X.dtype == np.float64:
+            floor = float(np.log(SINGLE_MARGIN * float(np.finfo(_SINGLE).eps) * largest))
+            if self.alpha is not None and self.alpha.size == 1:
+                safe = _log(float(self.alpha[0])) > floor
+            else:
+                safe = float(point[1]) > floor
+            if safe:
+                point = self._descend(point, curvature, most, _SINGLE, floor, largest)
+                if point[1] > floor + _AT_FLOOR:
+                    return point
+                self.least = np.inf  # looks in float32 at its floor promise nothing
+        dtype = self.part.X.dtype
+        floor = float(np.log(_MARGIN * float(np.finfo(dtype).eps) * largest))
+        return self._descend(point, curvature, most, dtype, floor, largest)
+
+    def _descend(
+        self,
+        point: Array,
+        curvature: Array,
+        most: int,
+        dtype: np.dtype,
+        floor: float,
+        largest: float,
+    ) -> Array:
+        low = np.array([-np.inf, floor])
         high = np.array([np.inf, np.log(1e6 * largest)])
         if self.alpha is not None:
             low[1] = max(low[1], _log(float(self.alpha.min())))
             high[1] = max(low[1], _log(float(self.alpha.max())))
         point = np.clip(point, low, high)
-        if self.alpha is not None and self.alpha.size == 1:  # the width alone
-            only = float(self.alpha[0])
-            end = descend(
-                lambda z: self._error(float(z[0]), _log(only)),
-                point[:1],
-                curvature[:1, :1],
-                low[:1],
-                high[:1],
-                most=most,
-                reach=_REACH[:1],
-            )
-            return np.array([end[0], point[1]])
-        return descend(
-            lambda z: self._error(float(z[0]), float(z[1])),
-            point,
-            curvature,
-            low,
-            high,
+        only = None if self.alpha is None or self.alpha.size > 1 else float(self.alpha[0])
+        free = 2 if only is None else 1  # with one λ given the width alone
+
+        def error(z: Array) -> float:
+            alpha = float(np.exp(z[1])) if only is None else only
+            return self._error(float(z[0]), alpha, dtype)
+
+        end = descend(
+            error,
+            point[:free],
+            curvature[:free, :free],
+            low[:free],
+            high[:free],
             most=most,
-            reach=_REACH,
+            reach=_REACH[:free],
         )
+        return np.append(end, point[free:])
 
     def _factor(self, log_scale: float, dtype: np.dtype) -> CholeskyFactor:
         factor = self._last
@@ -305,10 +372,10 @@ class _Looks:
             self._at, self._last = log_scale, factor
         return factor
 
-    def _error(self, log_scale: float, log_alpha: float) -> float:
+    def _error(self, log_scale: float, alpha: float, dtype: np.dtype) -> float:
         try:
-            factor = self._factor(log_scale, self._dtype)
-            path = evaluate(self.objective, factor, np.array([np.exp(log_alpha)]))
+            factor = self._factor(log_scale, dtype)
+            path = evaluate(self.objective, factor, np.array([alpha]))
         except SingularSystemError:
             return np.inf
         self.search.note(float(np.exp(log_scale)), self.part, path, 0)

@@ -103,8 +103,9 @@ class Kernel(BaseEstimator):
     def __str__(self) -> str:
         """As in code, its numbers rounded: ``Gaussian(sigma=2.4) + 0.5 * Linear()``."""
         parameters = [
-            f"{name}={value:.3g}" if isinstance(value, float) else f"{name}={value!r}"
+            f"{name}={_rounded(value)}"
             for name, value in self.get_params(deep=False).items()
+            if value is not False
         ]
         return f"{type(self).__name__}({', '.join(parameters)})"
 
@@ -119,6 +120,15 @@ class Kernel(BaseEstimator):
 
     def __rmul__(self, other: float) -> Product:
         return Product(_as_kernel(other), self)
+
+
+def _rounded(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.3g}"
+    if isinstance(value, np.ndarray):
+        numbers = [f"{number:.3g}" for number in value[:6]]
+        return f"[{', '.join(numbers)}{', …' if value.size > 6 else ''}]"
+    return repr(value)
 
 
 def _as_kernel(term: Kernel | float) -> Kernel:

@@ -31,6 +31,9 @@ def free_width(kernel: Kernel) -> str:
             'Give the others a number, or sigma="median"'
         )
         raise ValueError(msg)
+    if names and names[0] != "sigma" and getattr(term_of(kernel, names[0]), "ard", False):
+        msg = f"{kernel}: ard=True is for a Gaussian kernel by itself, not in a sum or product"
+        raise ValueError(msg)
     return names[0] if names else ""
 
 

@@ -3,6 +3,7 @@
 from .criteria import Folds, GeneralisedCrossValidation, LeaveOneOut, folds_from_splits
 from .grid import Path, choose_automatically, evaluate, lowest_alpha
 from .objective import Objective
+from .relevance import feature_widths
 from .search import bracketed_minimum
 from .surface import descend, fit_curvature
 
@@ -16,6 +17,7 @@ __all__ = [
     "choose_automatically",
     "descend",
     "evaluate",
+    "feature_widths",
     "fit_curvature",
     "folds_from_splits",
     "lowest_alpha",

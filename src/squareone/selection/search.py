@@ -12,19 +12,25 @@ _STEP = np.log(4.0)
 _SCAN = np.log(20.0)
 # Sides of a bracket up to this are short enough for the error curve to be a parabola between them.
 _SHORT = np.log(2.1)
-# The search ends when the parabola through its three best points promises less than this share.
-_WORTH = 1e-4
-_MOST = 16
+#: Evaluations at most.
+MOST_STEPS = 16
 
 
 def bracketed_minimum(
-    function: Callable[[float], float], start: float, low: float, high: float, *, scan: int = 0
+    function: Callable[[float], float],
+    start: float,
+    low: float,
+    high: float,
+    *,
+    scan: int = 0,
+    worth: float = 1e-4,
 ) -> float:
     """Where ``function`` of log λ is least, going downhill from ``start`` within ``low``, ``high``.
 
     The point returned is the minimum of the last parabola (or the best point seen): it has not
     itself been evaluated when the parabola promised too little to be worth a factorisation.
-    ``scan`` points to either side of the start, far apart, are looked at first.
+    ``scan`` points to either side of the start, far apart, are looked at first. The search ends
+    when the parabola through its three best points promises less than a share ``worth``.
     """
     seen: dict[float, float] = {}
 
@@ -41,20 +47,20 @@ def bracketed_minimum(
     if seen[up] >= seen[centre]:
         down = at(centre - _STEP)
     step = _STEP if down is None else -_STEP
-    while len(seen) < _MOST:  # downhill until it goes up again or the end is reached
+    while len(seen) < MOST_STEPS:  # downhill until it goes up again or the end is reached
         best = min(seen, key=seen.__getitem__)
         if min(seen) < best < max(seen) or (len(seen) > 1 and best in (low, high)):
             break
         step *= 1.6
         at(best + step if best == max(seen) else best - abs(step))
-    while len(seen) < _MOST:
+    while len(seen) < MOST_STEPS:
         best = min(seen, key=seen.__getitem__)
         gap = _wide_side(seen, best)
         if gap is not None:  # too far apart for a parabola to mean anything
             at(gap)
             continue
-        target, gain = _parabola(seen, best)
-        if gain <= _WORTH:
+        target, gain = _parabola(seen, best, worth)
+        if gain <= worth:
             return target
         at(target)
     return min(seen, key=seen.__getitem__)
@@ -72,7 +78,7 @@ def _wide_side(seen: dict[float, float], best: float) -> float | None:
     return 0.5 * (best + min(long, key=seen.__getitem__)) if long else None
 
 
-def _parabola(seen: dict[float, float], best: float) -> tuple[float, float]:
+def _parabola(seen: dict[float, float], best: float, worth: float) -> tuple[float, float]:
     """Minimum of the parabola through the best point and its neighbours, and the share it saves."""
     below, above = _neighbours(seen, best)
     unit = abs(seen[best])  # relative values: squares of the user's may leave the range
@@ -90,6 +96,6 @@ def _parabola(seen: dict[float, float], best: float) -> tuple[float, float]:
     # Towards the longer side go at least a quarter of it: else an uneven bracket stays uneven and
     # its parabola creeps.
     least = 0.25 * (right if offset > 0 else left)
-    if least > 0.25 * min(left, right) and gain > _WORTH:
+    if least > 0.25 * min(left, right) and gain > worth:
         offset = np.copysign(max(abs(offset), least), offset)
     return best + float(np.clip(offset, -0.9 * left, 0.9 * right)), gain

@@ -19,12 +19,18 @@ __all__ = ["descend", "fit_curvature"]
 # Evaluations are smooth to about this relative error; curvatures are known to about their half.
 _NOISE = 2e-4
 _SPREAD = 0.5
+# Up to about this rise in log error above its minimum the function is taken for a quadratic.
+_NEAR_MINIMUM = 0.03
 # Curvatures below this (in units of log error per squared logarithm) are flat valleys.
 _FLAT = 1e-2
 # An exploring step is one that raises the error by about this share at its minimum.
 _EXPLORE = 0.006
 # The search ends when the model promises less than this share.
 _WORTH = 3e-4
+# A point so near (as a share of the reach) to one that was seen has nothing to tell.
+_NEAR = 0.02
+# A share that is worth evaluations beyond the number wanted.
+_MUCH = 3e-3
 
 
 @dataclass
@@ -48,9 +54,12 @@ class _Model:
         spread = np.concatenate(
             [[1e3], np.full(k, 10.0), _SPREAD * _sizes(self.curvature)[rows, columns]]
         )
-        known = np.isfinite(self.values)
-        A = np.vstack([design[known] / _NOISE, np.diag(1.0 / spread)])
-        b = np.concatenate([np.array(self.values)[known] / _NOISE, mean / spread])
+        values = np.array(self.values)
+        known = np.isfinite(values)
+        # far up the slope the function is no quadratic: such points count less
+        noise = _NOISE * (1.0 + np.square((values[known] - values.min()) / _NEAR_MINIMUM))
+        A = np.vstack([design[known] / noise[:, None], np.diag(1.0 / spread)])
+        b = np.concatenate([values[known] / noise, mean / spread])
         solution = np.linalg.lstsq(A, b, rcond=None)[0]
         H = np.zeros((k, k))
         H[rows, columns] = H[columns, rows] = solution[1 + k :]
@@ -69,9 +78,14 @@ def positive(H: Array) -> Array:
 
 
 def fit_curvature(points: Array, values: Array) -> Array:
-    """Curvature (k, k) of ln error from many points (p, k) near its minimum."""
-    best = int(np.argmin(values))
-    model = _Model(points[best], np.diag([2.0, 0.05][: points.shape[1]]))
+    """Curvature (2, 2) of ln error over log σ and log λ from points (p, 2) near its minimum.
+
+    With few points or none it stays near what is seen on most data.
+    """
+    prior = np.diag([2.0, 0.05])
+    if values.size == 0:
+        return prior
+    model = _Model(points[int(np.argmin(values))], prior)
     model.points, model.values = list(points), list(np.log(values))
     return model.fit()[1]
 
@@ -102,7 +116,7 @@ def descend(
     low, high : array (k,)
         Bounds.
     most : int
-        Evaluations at most.
+        Evaluations, as long as each of them does not gain much; three times as many otherwise.
     reach : array (k,)
         How far from the best point seen the model is believed.
     """
@@ -117,11 +131,11 @@ def descend(
 
     look(start)
     for i in range(k):
-        if len(model.values) < most:
-            size = float(np.clip(np.sqrt(2.0 * _EXPLORE / curvature[i, i]), 0.05, reach[i]))
-            down, up = start.copy(), start.copy()
-            down[i], up[i] = max(start[i] - size, low[i]), min(start[i] + size, high[i])
-            look(down if start[i] - down[i] >= 0.5 * size else up)
+        size = float(np.clip(np.sqrt(2.0 * _EXPLORE / curvature[i, i]), 0.05, reach[i]))
+        down, up = start.copy(), start.copy()
+        down[i], up[i] = max(start[i] - size, low[i]), min(start[i] + size, high[i])
+        look(down if start[i] - down[i] >= 0.5 * size else up)
+    gained = np.inf
     while True:
         best = int(np.argmin(model.values))
         if not np.isfinite(model.values[best]):
@@ -136,11 +150,14 @@ def descend(
         )
         promise = -float(gradient @ step + 0.5 * step @ H @ step)
         target = model.centre + step
-        if promise <= _WORTH or len(model.values) >= most:
+        if promise <= _WORTH or (len(model.values) >= most and gained < promise <= _MUCH):
             inside = (np.abs(step) < reach) & (target > low)  # where the slope is zero
             simpler = target + inside * np.sqrt(2.0 * _WORTH / k / np.diagonal(H))
             return np.minimum(simpler, high)
-        look(target)
+        nearest = min(float(np.max(np.abs(target - point) / reach)) for point in model.points)
+        if len(model.values) >= 3 * most or nearest < _NEAR:
+            return model.centre
+        gained = model.values[best] - look(target)
 
 
 def _bounded_step(g: Array, H: Array, low: Array, high: Array) -> Array:
