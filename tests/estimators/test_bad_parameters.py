@@ -197,9 +197,11 @@ FULL = {  # parameters, what the message says
 @pytest.mark.parametrize(("parameters", "message"), table(FULL))
 def test_what_does_not_fit_in_memory_is_refused_and_what_would_fit_is_named(parameters, message):
     with refused(MemoryLimitError, *message, "raise memory_limit"):
-        RLSRegressor(**{"memory_limit": 1e5, **parameters}).fit(many, noisy)
+        RLSRegressor(**{"kernel": Gaussian(1.0), "memory_limit": 1e5, **parameters}).fit(
+            many, noisy
+        )
 
 
 def test_auto_takes_what_fits():
-    model = RLSRegressor(memory_limit="6MiB").fit(many, noisy)
+    model = RLSRegressor(Gaussian(1.0), memory_limit="6MiB").fit(many, noisy)
     assert model.plan_.solver == "cholesky"

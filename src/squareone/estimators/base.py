@@ -109,7 +109,7 @@ class RegularisedLeastSquares(CallbackSupport, BaseEstimator):
     # --- fit ---
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
-        """Fit, and choose λ.
+        """Fit, and choose λ and, where it is ``"auto"``, the kernel's width.
 
         Parameters
         ----------
@@ -151,7 +151,7 @@ class RegularisedLeastSquares(CallbackSupport, BaseEstimator):
         alpha = validation.check_alpha(self.alpha)
         kernel = validation.kernel_from(self.kernel)
         kernel.check_parameters()
-        free_width(kernel)  # at most one
+        searched = free_width(kernel) != ""
         self._check_consistency(kernel, groups)
         X = validation.check_rows(self, X, reset=True)
         given = validation.is_precomputed(kernel)
@@ -187,6 +187,7 @@ class RegularisedLeastSquares(CallbackSupport, BaseEstimator):
             held=scorer is not None,
             copied=kept.size < X.shape[0],
             threads=thread_budget(),
+            width_search=searched,
         )
         plan = make_plan(task, self.solver, bytes_allowed(self.memory_limit))
         return Request(
@@ -315,7 +316,11 @@ class RegularisedLeastSquares(CallbackSupport, BaseEstimator):
 
     @property
     def path_(self) -> dict[str, Array]:
-        """Every λ looked at: ``alpha`` ascending, ``score``, ``effective_dof`` and ``bits``."""
+        """Every λ looked at: ``alpha`` ascending, ``score``, ``effective_dof`` and ``bits``.
+
+        Where the width was searched, the looks of that search come first, with their ``sigma`` and
+        ``rows``.
+        """
         return self._recorded().path("path_")
 
     @property

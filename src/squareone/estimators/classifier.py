@@ -27,18 +27,20 @@ class RLSClassifier(ClassifierMixin, RegularisedLeastSquares):
     Parameters
     ----------
     kernel : str or Kernel, default="gaussian"
-        A name or an object of :mod:`squareone.kernels`; see :class:`RLSRegressor`.
+        A name or an object of :mod:`squareone.kernels`; see :class:`RLSRegressor`. Its width is
+        chosen together with λ unless it is given.
     alpha : float, sequence of float or "auto", default="auto"
         λ, a grid to choose it from, or ``"auto"``; see :class:`RLSRegressor`.
     solver : {"auto", "cholesky", "spectral", "svd", "gram"}, default="auto"
         See :class:`RLSRegressor`.
     criterion : {"loo", "gcv", "holdout"}, default="loo"
-        How λ is chosen; the held-out part is stratified.
+        How the width and λ are chosen; the held-out part is stratified.
     cv : int, splitter, iterable of splits or None, default=None
         Choose by exact cross-validation, in closed form; an integer means stratified folds.
     scoring : str, callable or None, default=None
         A scikit-learn scorer for the pooled held-out decision values (``"accuracy"``,
-        ``"roc_auc"``); None means minus the mean squared error on the ±1 columns.
+        ``"roc_auc"``); None means minus the mean squared error on the ±1 columns. A width is chosen
+        by it on at most 1,000 rows.
     fit_intercept : bool, default=True
         Whether to fit an unpenalised intercept.
     alpha_per_target : bool, default=False
@@ -50,10 +52,10 @@ class RLSClassifier(ClassifierMixin, RegularisedLeastSquares):
     keep_factor : bool, default=True
         Keep the factorisation for what is asked later.
     random_state : int, RandomState instance or None, default=None
-        For the rows behind the median distance, the start of a bracketed search and the held-out
-        part. None means 0: the same fit every time.
+        For the rows behind the median distance, those a search for the width or a bracketed search
+        starts with, and the held-out part. None means 0: the same fit every time.
     verbose : int, default=0
-        1: how far a long fit is; 2: also every λ and width looked at.
+        1: how far a fit is that takes more than a second; 2: also every λ and width looked at.
     class_weight : dict, "balanced" or None, default=None
         Weights of classes, multiplied into ``sample_weight``; not for an indicator matrix, where
         each label would need weights, and a factorisation, of its own.
@@ -85,7 +87,7 @@ coef_, intercept_, plan_, n_features_in_, feature_names_in_
     >>> X, y = load_iris(return_X_y=True)
     >>> model = RLSClassifier().fit(X, y)
     >>> int((model.loo_predictions_.argmax(axis=1) != y).sum())  # leave-one-out errors
-    5
+    7
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

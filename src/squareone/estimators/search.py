@@ -48,7 +48,10 @@ def search(problem: Problem, found: WidthFound | None = None) -> tuple[Factor, P
         factor = CholeskyFactor(system, several=True, given=problem.given)
 
         def error(log_alpha: float) -> float:
-            parts.append(evaluate(problem.objective, factor, np.array([np.exp(log_alpha)])))
+            try:
+                parts.append(evaluate(problem.objective, factor, np.array([np.exp(log_alpha)])))
+            except SingularSystemError:
+                return np.inf
             return _seen(problem, parts[-1])
 
         def downhill(start: float) -> None:
@@ -65,6 +68,8 @@ def search(problem: Problem, found: WidthFound | None = None) -> tuple[Factor, P
             start = max(start, float(np.log(lowest_alpha(factor))))
             if not error(start) <= found.error * _AS_GOOD:
                 downhill(start)
+        if not any(part.bits[0] == 8 * problem.X.dtype.itemsize for part in parts):
+            parts.append(evaluate(problem.objective, factor, np.array([factor.largest])))
     return factor, Path.merge(parts)
 
 
@@ -92,7 +97,7 @@ def _search_in_single(problem: Problem, start: float, parts: list[Path]) -> tupl
         factor = CholeskyFactor(system, several=True)
         if factor.largest == 0:
             return start, False
-        low = float(np.log(SINGLE_MARGIN * float(np.finfo(np.float32).eps) * factor.largest))
+        low = float(np.log(SINGLE_MARGIN * float(np.finfo(np.float32).eps) * factor.rounded))
         high = float(np.log(1e6 * factor.largest))
 
         def error(log_alpha: float) -> float:

@@ -27,10 +27,11 @@ from ..selection import (
     fit_curvature,
 )
 from ..solvers import CholeskyFactor, SpectralFactor
+from ..solvers.plan import WIDTH_QUARTER_BEYOND, WIDTH_ROWS
 from .problem import WORTH_A_WARNING, Problem, geometric_mean
 
 # Rows of the coarse search, of the fine one, and beyond which a quarter of them comes in between.
-FEW_ROWS, SOME_ROWS, MANY_ROWS = 500, 1000, 6000
+FEW_ROWS, SOME_ROWS, MANY_ROWS = 500, WIDTH_ROWS, WIDTH_QUARTER_BEYOND
 # Widths of the first look, in octaves around the median distance.
 _OCTAVES, _OCTAVE = range(-5, 4), float(np.log(2.0))
 _FARTHEST = 12
@@ -42,10 +43,12 @@ _LOOKS_AT_PART, _LOOKS_AT_ALL = 7, (5, 4)
 _DRIFT, _DRIFTS = -0.06, (-0.15, 0.05)
 # Scores this close to the best are on a plateau.
 _PLATEAU = 2e-3
+# A mean square error of this share of the variance is none: more rows have nothing to teach.
+_NO_ERROR = 1e-10
 # Price of a decade of condition, as a share of the error.
 _PER_DECADE = 1e-3
 # How far a quadratic model is believed: log σ, log λ.
-_REACH = np.array([0.35, 1.5])
+_REACH = np.array([0.2, 1.2])
 # In float32 λ stays this many rounding errors of the kernel matrix above zero.
 SINGLE_MARGIN = 16.0
 _SINGLE = np.dtype(np.float32)
@@ -138,7 +141,7 @@ class _Search:
             level, log_scale = self._each_feature(level, log_scale)
         log_alpha = level.log_alpha_near(log_scale)
         error = np.inf
-        if n > SOME_ROWS and self.problem.objective.scorer is None and level.paths:
+        if n > SOME_ROWS and self.problem.objective.scorer is None and level.has_errors():
             log_scale, log_alpha, error = self._look_around(level, log_scale, log_alpha)
         self.problem.kernel = level.family.at(float(np.exp(log_scale)))
         return WidthFound(log_alpha, error, self.steps)
@@ -236,7 +239,7 @@ class _Level:
                 best = path.best()
                 error = -float(path.scores[np.arange(best.size), best].mean())
                 if self.part.objective.scorer is None:
-                    error *= _price(path.alphas[best].min(), self.largest)
+                    error *= _price(path.alphas[best].min(), self.rounded)
                 self.paths[log_scale] = path
                 self._errors[log_scale] = error
         return self._errors[log_scale]
@@ -244,7 +247,7 @@ class _Level:
     def _path(self, log_scale: float) -> Path | None:
         part, scale = self.part, float(np.exp(log_scale))
         factor = SpectralFactor(part.system(K=self.family.matrix(scale)))
-        self.largest = factor.largest
+        self.rounded = factor.rounded
         if isinstance(part.alpha, str):
             path = choose_automatically(part.objective, factor)
         else:
@@ -254,6 +257,12 @@ class _Level:
             path = evaluate(part.objective, factor, alphas)
         self.search.note(scale, part, path, int(path.best()[0]))
         return path
+
+    def has_errors(self) -> bool:
+        """Whether anything was seen, and there is something left to be explained."""
+        least = min(self._errors.values())
+        spread = float(np.mean(np.var(self.part.Y, axis=0, dtype=np.float64)))
+        return np.isfinite(least) and least > _NO_ERROR * spread * self.part.unit**2
 
     def log_alpha_near(self, log_scale: float) -> float:
         """The best λ at the nearest width that was looked at; of a plateau its upper end."""
@@ -280,15 +289,15 @@ class _Level:
         return fit_curvature(z[good], errors[good])
 
 
-def _price(alpha: float, largest: float) -> float:
+def _price(alpha: float, rounded: float) -> float:
     """What an ill-conditioned system costs: a tenth of a per cent for each decade of its condition.
 
     For a smooth function ever wider kernels with ever smaller λ predict the same, until rounding
     puts an end to it. Of those the narrowest is wanted.
     """
-    if not alpha > 0 or not largest > 0:
+    if not alpha > 0 or not rounded > 0:
         return 1.0
-    return 1.0 + _PER_DECADE * float(np.log10(1.0 + largest / alpha))
+    return 1.0 + _PER_DECADE * float(np.log10(1.0 + rounded / alpha))
 
 
 def _log(alpha: float) -> float:
@@ -312,11 +321,12 @@ class _Looks:
 
     def descend(self, point: Array, curvature: Array, most: int) -> Array:
         """The best width and λ near ``point`` (2,): in float32 as far as that is safe."""
-        largest = self._factor(float(point[0]), _SINGLE).largest
+        factor = self._factor(float(point[0]), _SINGLE)
+        largest, rounded = factor.largest, factor.rounded
         if not largest > 0:  # the kernel sees no difference between the rows
             return point
         if self.part.X.dtype == np.float64:
-            floor = float(np.log(SINGLE_MARGIN * float(np.finfo(_SINGLE).eps) * largest))
+            floor = float(np.log(SINGLE_MARGIN * float(np.finfo(_SINGLE).eps) * rounded))
             if self.alpha is not None and self.alpha.size == 1:
                 safe = _log(float(self.alpha[0])) > floor
             else:
@@ -327,7 +337,7 @@ class _Looks:
                     return point
                 self.least = np.inf  # looks in float32 at its floor promise nothing
         dtype = self.part.X.dtype
-        floor = float(np.log(_MARGIN * float(np.finfo(dtype).eps) * largest))
+        floor = float(np.log(_MARGIN * float(np.finfo(dtype).eps) * rounded))
         return self._descend(point, curvature, most, dtype, floor, largest)
 
     def _descend(
@@ -381,4 +391,4 @@ class _Looks:
         self.search.note(float(np.exp(log_scale)), self.part, path, 0)
         error = -float(path.scores[0, 0])
         self.least = min(self.least, error)
-        return error * _price(path.alphas[0], factor.largest)
+        return error * _price(path.alphas[0], factor.rounded)

@@ -24,7 +24,9 @@ def path_figure(estimator: Any, ax: Any = None) -> Any:
     The vertical axis is the root mean square error of a regressor, the mean square error of a
     classifier on its columns of ±1, or the score itself where the estimator has a ``scoring``. The
     axis at the top translates λ into effective degrees of freedom. Where some λ were looked at in
-    float32 only, on the way to the best one, their points are hollow.
+    float32 only, on the way to the best one, their points are hollow. After a search for the width
+    the curve is that of the chosen width; if only one or two λ were looked at there, it joins all
+    the looks on all rows, whose widths differ a little.
 
     Parameters
     ----------

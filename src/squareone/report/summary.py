@@ -39,7 +39,8 @@ def summary(estimator: Any, y: Any = None) -> str:
     **Cost**: n·t operations where λ was chosen in fit. For one given λ its leave-one-out error is
     computed first, in n³/3 flops, if nobody asked for it before.
 
-    The held-out error is the least among the λ compared, and so a little optimistic.
+    The held-out error was made small by the choice of λ and of the width, and so is a little
+    optimistic.
 
     Examples
     --------
@@ -49,14 +50,14 @@ def summary(estimator: Any, y: Any = None) -> str:
     >>> X, y = load_iris(return_X_y=True)
     >>> print(summary(RLSClassifier(random_state=0).fit(X, y), y))
     RLSClassifier fitted to 150 rows, 4 features
-      kernel                           Gaussian(sigma=2.36)
-      λ                                0.0088..., the best of ... by leave-one-out
-      effective degrees of freedom     22...
-      leave-one-out mean square error  0.083...
-      leave-one-out error rate         3.3 %, 5 of 150 rows
-      solver                           spectral: eigendecomposition, every alpha
+      kernel                           Gaussian(sigma=0.91...)
+      λ                                0.17..., with sigma the best of ... by leave-one-out
+      effective degrees of freedom     31...
+      leave-one-out mean square error  0.075...
+      leave-one-out error rate         4.7 %, 7 of 150 rows
+      solver                           spectral: ...eigendecomposition, every alpha
       why                              the whole path at once, and its cost is negligible ...
-      time                             ... s: kernel matrix ...
+      time                             ... s: search for the width ...
       memory                           ..., counted beforehand
     """
     estimator = fitted(estimator, "summary")

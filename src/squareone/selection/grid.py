@@ -73,7 +73,7 @@ def lowest_alpha(factor: Factor) -> float:
 
     There the relative error to expect is below one per cent.
     """
-    return 128.0 * float(np.finfo(factor.targets.dtype).eps) * factor.largest
+    return 128.0 * float(np.finfo(factor.targets.dtype).eps) * factor.rounded
 
 
 def choose_automatically(objective: Objective, factor: Factor) -> Path:
@@ -86,7 +86,8 @@ def choose_automatically(objective: Objective, factor: Factor) -> Path:
         return evaluate(objective, factor, np.array([1.0]))
     low, high = lowest_alpha(factor), min(_HIGHEST * largest, np.finfo(np.float64).max / 1e6)
     decades = _DECADES[factor.targets.dtype]
-    top, bottom = largest, max(low, largest * 10.0**-decades)
+    top = max(largest, 10.0 * low)
+    bottom = max(low, top * 10.0**-decades)
     path = evaluate(objective, factor, _between(bottom, top))
     while True:
         strict = _strictly_best(path)

@@ -50,6 +50,7 @@ class CholeskyFactor(Factor):
         self.targets = system.targets
         self.alpha_units = system.alpha_units
         self.largest = system.norm * system.unit * self.weighting.unit
+        self.rounded = system.rounded * system.unit * self.weighting.unit
         # beyond this λ the fit is the mean to all digits, and λ itself may leave the type's range
         self._most = (system.norm or 1.0) / float(np.finfo(self.targets.dtype).eps) ** 2
         self._diagonal = np.diagonal(system.matrix).copy()
@@ -173,6 +174,7 @@ class CholeskyFactor(Factor):
         eps = float(np.finfo(self.targets.dtype).eps)
         shift = min(float(self.scaled(alpha)), self._most)
         norm = self.system.norm + shift
+        eps *= (self.system.rounded + shift) / norm if norm > 0 else 1.0
         bound = eps * norm / shift if shift > 0 else np.inf
         if bound <= _NO_DOUBT[self.targets.dtype]:
             return bound  # small enough: an estimate would cost more

@@ -37,11 +37,14 @@ class Factor(ABC):
         ỹ: scaled and projected.
     largest : float
         The largest eigenvalue of the kernel matrix (or a bound on it): the unit of the λ grid.
+    rounded : float
+        What rounding is relative to, in the same units; at least ``largest``.
     """
 
     weighting: Weighting
     targets: Array
     largest: float
+    rounded: float
 
     #: What λ is divided by, one after the other: their product may overflow.
     alpha_units: tuple[float, ...] = ()

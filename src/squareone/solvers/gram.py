@@ -36,7 +36,7 @@ class GramFactor(BasisFactor):
             np.ones(self.n) if u is None else 1.0 - np.square(u, dtype=np.float64)
         )
         self.alpha_units = rows.alpha_units
-        self.largest = rows.in_user_units(float(np.max(self.squares, initial=0.0)))
+        self.largest = self.rounded = rows.in_user_units(float(np.max(self.squares, initial=0.0)))
 
     def _against_targets(self) -> Array:
         """X̃ᵀỹ (d, t)."""

@@ -35,7 +35,9 @@ class SpectralFactor(BasisFactor):
         self.projections = vectors.T @ self.targets
         self.alpha_units = system.alpha_units
         self._top = float(np.max(self.squares, initial=0.0))
+        self._rounded = max(self._top, system.rounded)
         self.largest = self._top * system.unit * self.weighting.unit
+        self.rounded = self._rounded * system.unit * self.weighting.unit
 
     def basis(self, rows: slice | Array) -> Array:
         return self.vectors[rows]
@@ -57,7 +59,7 @@ class SpectralFactor(BasisFactor):
         scaled = float(self.scaled(alpha))
         smallest = float(np.min(self.squares)) + scaled
         eps = float(np.finfo(self.squares.dtype).eps)
-        return eps * (self._top + scaled) / smallest if smallest > 0 else np.inf
+        return eps * (self._rounded + scaled) / smallest if smallest > 0 else np.inf
 
 
 def _check_semidefinite(values: Array, norm: float) -> None:

@@ -47,6 +47,9 @@ class SymmetricSystem:
         A power of two: K is in units of it. One unless its entries are extreme.
     norm : float
         At least the spectral norm of B̃, as it stands in the matrix.
+    rounded : float
+        What rounding is relative to: at least that norm, and more where the projection took off
+        most of the matrix, whose rounding stays.
     """
 
     matrix: Array
@@ -57,6 +60,7 @@ class SymmetricSystem:
     tau: float
     unit: float
     norm: float
+    rounded: float
 
     @classmethod
     def prepare(
@@ -71,7 +75,7 @@ class SymmetricSystem:
         norm = frobenius_norm(K)
         u = weighting.direction
         if u is None:
-            return cls(K, weighting, targets, means, None, 0.0, unit, norm)
+            return cls(K, weighting, targets, means, None, 0.0, unit, norm, norm)
         coupling = symmetric_product(K, u)
         inner = float(u.astype(np.float64) @ coupling)
         off = (0.5 * inner * u - coupling).astype(K.dtype)  # K + u offᵀ + off uᵀ is projected
@@ -86,7 +90,9 @@ class SymmetricSystem:
                 K[...], projected = 0.0, 0.0
             tau = 2.0 * projected or 1.0
             _add_outer(K, u, (0.5 * tau * u).astype(K.dtype))
-        return cls(K, weighting, targets, means, coupling, tau, unit, projected)
+        # errors of the entries are independent: together they have the norm of √n of them
+        rounded = max(projected, norm / np.sqrt(K.shape[0])) if projected > 0 else 0.0
+        return cls(K, weighting, targets, means, coupling, tau, unit, projected, rounded)
 
     @property
     def alpha_units(self) -> tuple[float, float]:

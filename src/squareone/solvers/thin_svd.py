@@ -36,7 +36,7 @@ class SvdFactor(BasisFactor):
         self.projections = self.vectors.T @ self.targets
         if not self.wide:
             self.base_residuals = self.targets - self.vectors @ self.projections
-        self.largest = rows.in_user_units(float(np.max(self.squares, initial=0.0)))
+        self.largest = self.rounded = rows.in_user_units(float(np.max(self.squares, initial=0.0)))
 
     def _decompose_tall(self, n: int, d: int) -> None:
         """QR of (u, X̃) by row blocks, then the SVD of the small triangle that belongs to X̃."""
