@@ -2,8 +2,9 @@
 The path of a regression
 ========================
 
-One fit looks at every λ. Here is what it leaves behind: the error over λ, a prediction of each row
-by the model that has not seen it, and an intercept that is not penalised.
+A fit finds a width for its kernel and looks at every λ there. Here is what it leaves behind: the
+error over λ, a prediction of each row by the model that has not seen it, and an intercept that is
+not penalised.
 """
 
 import matplotlib.pyplot as plt
@@ -19,9 +20,9 @@ model = RLSRegressor(random_state=0).fit(X, y)
 print(summary(model))
 
 # %%
-# The leave-one-out error over λ. To the left the fit follows the noise, to the right it is too
-# stiff; the axis at the top says how many parameters the fit uses in effect. The grid came from the
-# spectrum of the kernel matrix and was refined around its best value.
+# The leave-one-out error over λ, at the chosen width. To the left the fit follows the noise, to the
+# right it is too stiff; the axis at the top says how many parameters the fit uses in effect. The
+# grid came from the spectrum of the kernel matrix and was refined around its best value.
 
 path_figure(model)
 plt.show()

@@ -7,7 +7,8 @@ with ``X_train``, ``y_train``, ``X_test`` and ``y_test`` where a split has been 
 OpenML keeps all rows of a set in one table; its first rows are taken for training. As far as is
 known, this is the published split for usps, optdigits, pendigits and mnist. It is another one for
 letter, whose rows are in another order there, and for satimage, which has five rows fewer: figures
-from OpenML differ for these two. Reading from OpenML needs pandas.
+from OpenML differ for these two. Reading from OpenML needs pandas. Without a folder
+california_housing comes from scikit-learn's own loader, where counts of rooms are per household.
 """
 
 import os
@@ -16,7 +17,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.datasets import fetch_openml
+from sklearn.datasets import fetch_california_housing, fetch_openml
 
 VARIABLE = "SQUAREONE_DATA"
 
@@ -73,6 +74,12 @@ def load_split(name: str) -> Split:
     return Split(*(Rows(arrays[f"X_{part}"], arrays[f"y_{part}"]) for part in ("train", "test")))
 
 
+def load_all(name: str) -> Rows:
+    """Return both parts of a set that has two, as one."""
+    train, test = load_split(name)
+    return Rows(np.concatenate([train.X, test.X]), np.concatenate([train.y, test.y]))
+
+
 def load_rows(name: str) -> Rows:
     """Return a set for regression, which has one part; the sex of an abalone as three columns."""
     arrays = _read(name)
@@ -106,6 +113,13 @@ def _from_folder(name: str, folder: Path) -> dict[str, NDArray]:
 
 
 def _from_openml(name: str) -> dict[str, NDArray]:
+    if name == "california_housing":
+        try:
+            X, y = fetch_california_housing(return_X_y=True)
+        except OSError as error:
+            msg = f"{name} could not be fetched ({error}): set {VARIABLE} to a folder that has it"
+            raise DataNotFoundError(msg) from error
+        return {"X": X, "y": y}
     if name not in _OPENML:
         raise DataNotFoundError(f"{name!r} is none of the sets {', '.join(_OPENML)}")
     table = _OPENML[name]
