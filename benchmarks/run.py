@@ -19,6 +19,7 @@ from benchmarks import (  # noqa: E402
     kernels,
     linear,
     memory,
+    plans,
     predict,
     report,
     solvers,
@@ -26,7 +27,9 @@ from benchmarks import (  # noqa: E402
 from benchmarks.case import Case, Scale  # noqa: E402
 
 CASES = [
-    case for theme in (kernels, solvers, linear, predict, imports, memory) for case in theme.CASES
+    case
+    for theme in (kernels, solvers, linear, predict, imports, memory, plans)
+    for case in theme.CASES
 ]
 QUICK_SHRINK = 8
 

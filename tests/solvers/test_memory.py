@@ -39,8 +39,8 @@ def peak_of(model, X, y, weights=None):
 @pytest.mark.parametrize(
     ("kernel", "solver", "n", "d"),
     [
-        ("gaussian", "cholesky", 900, 8),
-        ("gaussian", "spectral", 900, 8),
+        (Gaussian(3.0), "cholesky", 900, 8),
+        (Gaussian(3.0), "spectral", 900, 8),
         ("linear", "svd", 20_000, 12),
         ("linear", "svd", 1200, 200),
         ("linear", "svd", 150, 2000),
@@ -63,9 +63,21 @@ def test_given_kernels_rows_of_weight_zero_and_sums_are_counted(how):
     X, y = rng.standard_normal((900, 3)), rng.standard_normal(900)
     weights = rng.uniform(0.5, 1.0, 900)
     weights[:200] = 0.0
-    for kernel, rows in (("precomputed", Gaussian(1.0)(X)), (Matern(nu=2.5) + Gaussian(), X)):
+    for kernel, rows in (
+        ("precomputed", Gaussian(1.0)(X)),
+        (Matern(1.0, nu=2.5) + Gaussian("median"), X),
+    ):
         model = RLSRegressor(kernel, solver="cholesky", **HOW[how])
         assert peak_of(model, rows, y, weights) < model.plan_.chosen.bytes
+
+
+@pytest.mark.parametrize("n", [300, 1300])
+@pytest.mark.parametrize("solver", ["cholesky", "spectral"])
+def test_a_search_for_the_width_is_counted(n, solver):
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((n, 3)), rng.standard_normal(n)
+    model = RLSRegressor(solver=solver)
+    assert peak_of(model, X, y) < model.plan_.chosen.bytes
 
 
 def test_memory_that_the_kernel_would_give_back_is_free(tmp_path, monkeypatch):

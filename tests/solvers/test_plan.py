@@ -1,18 +1,49 @@
 """The plan: what is chosen and why, from shapes alone."""
 
+import pickle
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from squareone import RLSClassifier, RLSRegressor
 from squareone.errors import IllConditionedWarning, MemoryLimitError
-from squareone.solvers import Task, make_plan
+from squareone.report import summary
+from squareone.solvers import Task, make_plan, plan
+from squareone.solvers.calibration import PROBES, Machine, Rate
 from squareone.solvers.memory import free_memory, memory_limit, readable
 
 GIB = 2.0**30
 
 
-def task(n, d=10, t=1, *, linear=False, given=False, alphas="auto", smooth=True, itemsize=8):
-    return Task(n, d, t, itemsize, linear, given, alphas, smooth)
+def task(
+    n, d=10, t=1, *, linear=False, given=False, alphas="auto", smooth=True, itemsize=8, **more
+):
+    return Task(n, d, t, itemsize, linear, given, alphas, smooth, **more)
+
+
+def machine(speed):
+    """One that does a billion of everything in a second, times ``speed``."""
+    return Machine({f"{kind}-{bits}": Rate(1e9 * speed) for kind in PROBES for bits in (32, 64)})
+
+
+class Asked:
+    """Stands for the machine's speed, and counts how often somebody wants to know it."""
+
+    def __init__(self):
+        self.times = 0
+
+    def __call__(self):
+        self.times += 1
+        return machine(1.0)
+
+
+@pytest.fixture(autouse=True)
+def asked(monkeypatch):
+    """No test here measures the machine, or touches the user's cache."""
+    asked = Asked()
+    monkeypatch.setattr(plan, "this_machine", asked)
+    return asked
 
 
 @pytest.mark.parametrize(
@@ -76,6 +107,211 @@ def test_a_plan_can_be_read():
     assert "a precomputed kernel" in str(make_plan(task(50, given=True), "auto", 8 * GIB))
 
 
+def test_the_table_has_a_column_for_each_figure():
+    _, header, *rows, _ = str(make_plan(task(5000), "auto", 8 * GIB)).splitlines()
+    assert header.split() == ["solver", "Gflop", "memory", "expected", "how"]
+    for row in rows:
+        assert row[: header.index("expected") + len("expected")].endswith((" s", " min"))
+        assert row[header.index("how") - 1] == " "
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0.0, "0 s"),
+        (0.00123, "0.0012 s"),
+        (1.26, "1.3 s"),
+        (99.4, "99 s"),
+        (100.0, "1.7 min"),
+        (3600.0, "60 min"),
+        (6000.0, "1.7 h"),
+        (1e5, "28 h"),
+        (3e5, "3.5 d"),
+        (1e9, "11,574 d"),
+    ],
+)
+def test_durations_can_be_read(seconds, text):
+    assert plan.duration(seconds) == text
+
+
+def _some_tasks():
+    for linear, n, d in [(False, 700, 5), (False, 7001, 30), (True, 900, 40), (True, 60, 500)]:
+        for alphas in ("auto", 1, 7):
+            for itemsize in (4, 8):
+                for width in (False, True):
+                    yield task(
+                        n,
+                        d,
+                        3,
+                        linear=linear,
+                        alphas=alphas,
+                        itemsize=itemsize,
+                        fold_work=1e4,
+                        largest_fold=50,
+                        width_search=width,
+                    )
+
+
+@pytest.mark.parametrize("wanted", list(_some_tasks()))
+def test_the_work_adds_up_to_the_flops(wanted):
+    for candidate in make_plan(wanted, "auto", 1000 * GIB).candidates:
+        assert candidate.flops == sum(w.flops for w in candidate.work) > 0
+        for w in candidate.work:
+            assert w.kind in PROBES
+            assert w.bits in (32, 64)
+            assert w.amount >= 0
+            assert w.flops == 0 or w.kind not in ("evaluation", "errors", "pass", "call")
+
+
+def _flops(wanted):
+    return {c.solver: c.flops for c in make_plan(wanted, "auto", 1000 * GIB).candidates}
+
+
+def test_the_flops_are_those_of_the_guide():
+    n, d, t = 3000, 20, 2
+    path = 2 * n * n * (t + 1)
+    assert _flops(task(n, d, t, alphas=1))["cholesky"] == pytest.approx(n**3 / 3 + n * n * d)
+    several = _flops(task(n, d, t, alphas=5))
+    assert several["cholesky"] == pytest.approx(5 * 2 / 3 * n**3 + n * n * d)
+    assert several["spectral"] == pytest.approx(9 * n**3 + n * n * d + 5 * path)
+    linear = _flops(task(n, d, t, alphas=5, linear=True))
+    assert linear["svd"] == pytest.approx(6 * n * d**2 + 20 * d**3 + 5 * 2 * n * d * (t + 1))
+    assert linear["gram"] == pytest.approx(3 * n * d**2 + 9 * d**3 + 5 * 2 * n * d * (t + 1))
+
+
+def test_steps_of_a_search_in_single_precision_count_half():
+    single, double = plan.SEARCH_STEPS
+    n, d = 6000, 20
+    rest = 2 * n * n * d + 9 * plan.subset_size(n) ** 3
+    step = 2 / 3 * n**3
+    assert _flops(task(n, d))["cholesky"] == pytest.approx((single / 2 + double) * step + rest)
+    in_single = _flops(task(n, d, itemsize=4))["cholesky"]
+    assert in_single == pytest.approx((single + double) * step + rest)
+
+
+@pytest.mark.parametrize("n", [400, 3000, 8000])
+def test_a_search_for_the_width_costs_what_it_does(n):
+    d, t = 20, 2
+    m, k = min(n, plan.WIDTH_ROWS), n // 4
+    per_look = 9 * m**3 + 2 * m * m * (t + 1) * plan.WIDTH_ALPHAS + m * m * d
+    search = plan.WIDTH_EIGENDECOMPOSITIONS * per_look
+    if n > plan.WIDTH_QUARTER_BEYOND:
+        search += plan.WIDTH_QUARTER_STEPS * (k**3 / 3 + k * k * d)
+    if n > plan.WIDTH_ROWS:
+        search += plan.WIDTH_STEPS * (n**3 / 3 + n * n * d)
+    for alphas in (1, 20):
+        without, with_ = (_flops(task(n, d, t, alphas=alphas, width_search=w)) for w in (0, 1))
+        for solver in without:
+            assert with_[solver] - without[solver] == pytest.approx(search)
+    # what is left to do for the best λ is one step in double precision
+    best = _flops(task(n, d, t, width_search=True))["cholesky"]
+    assert best == pytest.approx(search + 2 / 3 * n**3 + n * n * d)
+
+
+def test_a_search_for_the_width_is_named():
+    forms = [c.form for c in make_plan(task(3000, width_search=True), "auto", GIB).candidates]
+    assert forms == [
+        "search for width and λ, a factorisation per step",
+        "search for the width, then eigendecomposition, every alpha",
+    ]
+    (one, _) = make_plan(task(3000, alphas=1, width_search=True), "auto", GIB).candidates
+    assert one.form == "search for the width, then one Cholesky factorisation"
+
+
+@pytest.mark.parametrize("more", [{"linear": True}, {"given": True}])
+def test_only_kernels_have_a_width(more):
+    wanted = task(3000, **more)
+    assert _flops(replace(wanted, width_search=True)) == _flops(wanted)
+
+
+def test_a_search_for_the_width_needs_room_for_its_eigenvectors():
+    wanted = task(1000, itemsize=4, alphas=1)
+    least, most = (
+        make_plan(replace(wanted, width_search=w), "cholesky", GIB).chosen.bytes for w in (0, 1)
+    )
+    assert most > 8 * 3 * 1000**2 > least
+
+
+def test_what_every_solver_needs_first_does_not_decide():
+    # the whole path is still wanted where it costs little beside the search for the width
+    assert make_plan(task(900, width_search=True), "auto", 100 * GIB).solver == "spectral"
+    assert make_plan(task(5000, width_search=True), "auto", 100 * GIB).solver == "cholesky"
+
+
+def test_expected_seconds_are_the_work_over_the_rates():
+    made = make_plan(task(5000), "auto", 8 * GIB)
+    for candidate in made.candidates:
+        total = sum(w.amount for w in candidate.work)
+        assert made.expected(candidate) == pytest.approx(total / 1e9)
+    assert made.expected() == made.expected(made.chosen)
+
+
+def test_larger_problems_are_expected_to_take_longer():
+    rows = (100, 1000, 5000, 20_000)
+    for alphas in ("auto", 1, 50):
+        for itemsize in (4, 8):
+            seconds = [
+                make_plan(
+                    task(n, alphas=alphas, itemsize=itemsize), "cholesky", 99 * GIB
+                ).expected()
+                for n in rows
+            ]
+            assert seconds == sorted(seconds)
+
+
+def test_one_given_alpha_is_not_charged_for_what_nobody_asked():
+    """Leave-one-out values of many rows are computed when they are asked for."""
+
+    def inverse(n):
+        work = make_plan(task(n, alphas=1), "cholesky", GIB).chosen.work
+        return sum(w.amount for w in work if w.kind == "inverse")
+
+    assert inverse(1200) > 0 == inverse(1300)
+    tall = {n: make_plan(task(n, 100, linear=True, alphas=1), "gram", GIB) for n in (1e5, 4e5)}
+    few, many = (made.expected() / n for n, made in tall.items())
+    assert few > 2 * many
+
+
+def test_the_choice_does_not_depend_on_the_machine(monkeypatch):
+    def choices():
+        return [
+            [
+                (made.solver, made.reason, [c.flops for c in made.candidates])
+                for made in [make_plan(wanted, "auto", 8 * GIB)]
+                if str(made)
+            ]
+            for wanted in _some_tasks()
+        ]
+
+    usual = choices()
+    uneven = machine(1.0).rates | {"cholesky-32": Rate(1.0), "cholesky-64": Rate(1.0)}
+    for other in (machine(1e-6), machine(1e6), Machine(uneven)):
+        monkeypatch.setattr(plan, "this_machine", lambda other=other: other)
+        assert choices() == usual
+
+
+def test_nothing_is_measured_before_somebody_wants_to_see_it(asked):
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((80, 3)), rng.standard_normal(80)
+    model = RLSRegressor()
+    before = model.plan(X, y)
+    after = model.fit(X, y).plan_
+    _ = after.chosen, after.time_spent(), after.candidates[0].flops, summary(model)
+    pickle.loads(pickle.dumps(after))
+    assert before == before
+    assert asked.times == 0
+    str(before)
+    assert asked.times > 0
+
+
+def test_plans_can_be_pickled():
+    made = make_plan(task(5000), "auto", 8 * GIB)
+    made.stages["path"] = 1.5
+    again = pickle.loads(pickle.dumps(made))
+    assert again == made
+    assert str(again) == str(made)
+
+
 def test_plan_before_and_after_a_fit():
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((80, 3)), rng.standard_normal(80)
@@ -86,7 +322,10 @@ def test_plan_before_and_after_a_fit():
     after = model.fit(X, y).plan_
     assert (before.solver, before.candidates) == (after.solver, after.candidates)
     assert set(after.stages) >= {"kernel matrix", "factorisation", "coefficients"}
-    assert "spent: " in str(after)
+    assert "spent: " not in str(before)
+    last = str(after).splitlines()[-1]
+    assert last.startswith(f"spent: {plan.duration(sum(after.stages.values()))} (expected ")
+    assert after.time_spent() in last.replace(f" (expected {plan.duration(after.expected())})", "")
     labels = rng.integers(0, 4, 80)
     assert RLSClassifier().plan(X, labels).task.t == 4
 

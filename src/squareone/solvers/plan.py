@@ -1,4 +1,8 @@
-"""Which solver, why, and what it costs: decided from shapes alone, before any work."""
+"""Which solver, why, and what it costs: decided from shapes alone, before any work.
+
+What a solver does is listed by kind of operation. The flops among it decide; the seconds that are
+shown come from the same list and from rates measured on this machine, and decide nothing.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +11,27 @@ from typing import Any
 
 from ..arrays import LARGEST_EIGENPROBLEM, TILE, longest_part
 from ..errors import MemoryLimitError
+from .calibration import Work, this_machine
 from .factor import HELD_NUMBERS, PATH_BLOCK, PATH_COLUMNS
 from .features import gram_blocks
 from .memory import readable
 
 #: λ values a bracketed search factors at, in float32 (twice as fast) and in float64.
 SEARCH_STEPS = (7, 1)
+
+#: Rows on which a search for the kernel's width begins, in float64: the eigendecompositions it
+#: takes there, and the λ along each.
+WIDTH_ROWS, WIDTH_EIGENDECOMPOSITIONS, WIDTH_ALPHAS = 1000, 14, 40
+#: Beyond that many rows it goes on with a quarter of them: the steps in float32 it takes there.
+WIDTH_QUARTER_BEYOND, WIDTH_QUARTER_STEPS = 6000, 7
+#: Its steps in float32 on all rows, where those were not all on which it began.
+WIDTH_STEPS = 4
+
+#: Work n · min(n, d)² (n³ with a kernel) up to which a fit at one λ adds its leave-one-out values.
+AT_ONCE = 2e9
+
+# Pieces in which a path looks for the best λ: a grid, and twice more closely around its best.
+_AUTO_VISITS = 3
 
 # Work below which time does not decide: the whole path (or the most accurate solver) is preferred.
 _NEGLIGIBLE = 2.5e10
@@ -45,6 +64,8 @@ class Task:
         Whether the rows have to be copied, because some of them have weight zero.
     threads : int
         Each has a tile of its own.
+    width_search : bool
+        Whether the width of the kernel is searched as well.
     """
 
     n: int
@@ -60,17 +81,32 @@ class Task:
     held: bool = False
     copied: bool = False
     threads: int = 1
+    width_search: bool = False
+
+    @property
+    def bits(self) -> int:
+        """The precision of the rows."""
+        return 8 * self.itemsize
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """One way to do it. ``refused`` says why it cannot be taken; empty where it can."""
+    """One way to do it. ``refused`` says why it cannot be taken; empty where it can.
+
+    ``work`` is all that takes time, by kind of operation; what it says to count adds up to the
+    ``flops``.
+    """
 
     solver: str
-    flops: float
+    work: tuple[Work, ...]
     bytes: float
     form: str
     refused: str = ""
+
+    @property
+    def flops(self) -> float:
+        """Operations; those in float32 count half where the rows are in float64."""
+        return sum(w.flops for w in self.work)
 
 
 @dataclass(repr=False)
@@ -78,7 +114,9 @@ class Plan:
     """The candidates, the choice and the reason; after a fit, the seconds of every stage.
 
     ``print(plan)`` shows it as a table. Flops and bytes are counted from the shapes; they depend
-    on nothing measured, so the same call always makes the same choice.
+    on nothing measured, so the same call always makes the same choice. The seconds expected are
+    those of this machine: the first time somebody asks for them it is measured, which takes about
+    a second, and the result is kept in a file.
     """
 
     task: Task
@@ -93,11 +131,31 @@ class Plan:
         """The candidate that was taken."""
         return next(c for c in self.candidates if c.solver == self.solver)
 
+    def expected(self, candidate: Candidate | None = None) -> float:
+        """Seconds that a candidate, or the chosen one, is expected to take on this machine.
+
+        Parameters
+        ----------
+        candidate : Candidate, optional
+            One of ``candidates``.
+
+        Returns
+        -------
+        float
+            Seconds, right to a factor of about two on a machine that does nothing else.
+
+        Notes
+        -----
+        **Cost**: nothing worth counting, except for the first call ever on a machine, with its
+        number of threads: about a second, to measure how fast it is.
+        """
+        return this_machine().seconds((candidate or self.chosen).work)
+
     def time_spent(self) -> str:
         """All seconds of the fit, and those of each stage that took a per cent of them."""
         total = sum(self.stages.values())
-        parts = [f"{name} {s:.2g} s" for name, s in self.stages.items() if s >= 0.01 * total]
-        return f"{total:.2g} s: {', '.join(parts)}"
+        parts = [f"{name} {duration(s)}" for name, s in self.stages.items() if s >= 0.01 * total]
+        return f"{duration(total)}: {', '.join(parts)}"
 
     def __repr__(self) -> str:
         task = self.task
@@ -107,19 +165,30 @@ class Plan:
         lines = [
             f"{task.n:,} rows, {seen}, {columns}, float{8 * task.itemsize}, "
             f"memory limit {readable(self.memory_limit)}",
-            f"{'solver':<10}{'Gflop':>12}{'memory':>12}  how",
+            f"{'solver':<10}{'Gflop':>12}{'memory':>12}{'expected':>12}  how",
         ]
         for c in self.candidates:
             mark = (
                 " <- chosen" if c.solver == self.solver else f" ({c.refused})" if c.refused else ""
             )
             lines.append(
-                f"{c.solver:<10}{c.flops / 1e9:>12,.3g}{readable(c.bytes):>12}  {c.form}{mark}"
+                f"{c.solver:<10}{c.flops / 1e9:>12,.3g}{readable(c.bytes):>12}"
+                f"{duration(self.expected(c)):>12}  {c.form}{mark}"
             )
         lines.append(f"why: {self.reason}")
         if self.stages:
-            lines.append(f"spent: {self.time_spent()}")
+            total, parts = self.time_spent().split(": ", 1)
+            lines.append(f"spent: {total} (expected {duration(self.expected())}): {parts}")
         return "\n".join(lines)
+
+
+def duration(seconds: float) -> str:
+    """``"0.12 s"``; from 100 seconds on ``"2.5 min"``, then hours and days."""
+    for unit, length, most in (("s", 1.0, 99.5), ("min", 60.0, 99.5), ("h", 3600.0, 47.5)):
+        if seconds < most * length:
+            return f"{seconds / length:.2g} {unit}"
+    days = seconds / 86400.0
+    return f"{days:.2g} d" if days < 99.5 else f"{days:,.0f} d"
 
 
 def make_plan(task: Task, requested: str, memory_limit: float) -> Plan:
@@ -128,8 +197,7 @@ def make_plan(task: Task, requested: str, memory_limit: float) -> Plan:
     Cost: microseconds.
     """
     candidates = [
-        Candidate(c.solver, c.flops, c.bytes, c.form, c.refused or _over(c, memory_limit))
-        for c in _candidates(task)
+        replace(c, refused=c.refused or _over(c, memory_limit)) for c in _candidates(task)
     ]
     if requested != "auto":
         chosen = next(c for c in candidates if c.solver == requested)
@@ -152,11 +220,12 @@ def _choose(task: Task, possible: list[Candidate]) -> tuple[Candidate, str]:
         return by_name["svd"], "the most accurate, and its cost is negligible at this size"
     cheapest = min(possible, key=lambda c: c.flops)
     spectral = by_name.get("spectral")
+    shared = sum(w.flops for w in _width_search(task))  # whichever solver comes after it
     if (
         not task.linear
         and task.alphas != 1
         and spectral is not None
-        and spectral.flops <= _NEGLIGIBLE
+        and spectral.flops - shared <= _NEGLIGIBLE
     ):
         return spectral, "the whole path at once, and its cost is negligible at this size"
     if task.linear and cheapest.solver != "svd":
@@ -179,27 +248,85 @@ def _path_length(task: Task) -> int:
     return 60 if isinstance(task.alphas, str) else task.alphas
 
 
+def _counted(
+    task: Task, kind: str, flops: float, size: float, bits: int = 0, *, times: float = 1.0
+) -> Work:
+    """Flops, in the precision of the rows or in another: in half of it they count half.
+
+    ``times`` is how often that takes its time, where the plan's count is a round number.
+    """
+    bits = bits or task.bits
+    return Work(kind, times * flops, size, bits, flops * min(1.0, bits / task.bits))
+
+
+def _visits(task: Task) -> int:
+    """How often the rows are visited: λ are asked for many at a time, then the best one alone.
+
+    For one given λ that can wait until somebody asks, and does if it takes long.
+    """
+    side = min(task.n, task.d) if task.linear else task.n
+    if isinstance(task.alphas, str):
+        return 1 + _AUTO_VISITS
+    if task.alphas == 1 and task.n * side * side > AT_ONCE:
+        return 0
+    return 1 + -(-task.alphas // max(1, PATH_COLUMNS // task.t))
+
+
 def _cholesky(task: Task) -> Candidate:
-    n, d = task.n, task.d
-    step = 2 * n**3 / 3 + 2 * task.fold_work * n
-    kernel = 0.0 if task.given else float(n * n * d)
+    n, m = task.n, task.largest_fold
     refused = ""
     if task.alphas == 1:
-        flops, form = n**3 / 3 + kernel, "one Cholesky factorisation"
+        form = "one Cholesky factorisation"
+        work = [
+            *_kernel(task, n),
+            _counted(task, "cholesky", n**3 / 3, n),
+            Work("pass", 1.0 * n * n * task.itemsize, n, task.bits),  # the solutions
+        ]
+        if _visits(task):
+            work.append(Work("inverse", n**3 / 3, n, task.bits))
     elif task.alphas == "auto":
-        single, double = SEARCH_STEPS if task.itemsize == 8 else (0, sum(SEARCH_STEPS))
-        flops = (single / 2 + double) * step + 2 * kernel + 9 * subset_size(n) ** 3
         form = "bracketed search, a factorisation per step"
+        work = _search(task)
         if not task.smooth:
             refused = (
                 'alpha="auto" is searched by squared error and for all targets at once; give a '
                 "sequence of alphas"
             )
     else:
-        flops, form = _path_length(task) * step + kernel, "a Cholesky factorisation per alpha"
-    m = task.largest_fold
-    folds = 2.0 * m * m + 3.0 * TILE * m
-    return Candidate("cholesky", flops, _kernel_bytes(task, n * n + folds), form, refused)
+        form = "a Cholesky factorisation per alpha"
+        work = [*_kernel(task, n), *_steps(task, n, _path_length(task))]
+    numbers = n * n + 2.0 * m * m + 3.0 * TILE * m
+    return _with_width(task, "cholesky", work, numbers, form, refused)
+
+
+def _search(task: Task) -> list[Work]:
+    """For the best λ, after that of the width if there is one, which has come close to it."""
+    n = task.n
+    if _width_search(task):
+        return [*_kernel(task, n), *_steps(task, n, SEARCH_STEPS[1])]
+    single, double = SEARCH_STEPS if task.itemsize == 8 else (0, sum(SEARCH_STEPS))
+    start = subset_size(n)
+    return [
+        *_kernel(task, n),
+        *_kernel(task, n, times=float(single > 0)),  # in float32 there is only one
+        *_steps(task, n, single, 32),
+        *_steps(task, n, double),
+        _counted(task, "eigh", 9.0 * start**3, start),
+        *_path(task, start, start, counted=False),
+    ]
+
+
+def _steps(task: Task, n: int, count: int, bits: int = 0) -> list[Work]:
+    """Factorisations of n rows, each at a λ of its own and with the diagonal of its inverse."""
+    bits = bits or task.bits
+    return [
+        _counted(task, "cholesky", count * n**3 / 3, n, bits),
+        _counted(task, "inverse", count * n**3 / 3, n, bits),
+        _counted(task, "product", count * 2 * task.fold_work * n, TILE, bits),
+        # a copy of the triangle, solutions, sums of squares, often an estimate of the condition
+        Work("pass", 4.0 * count * n * n * bits / 8, n, bits),
+        Work("call", 4.0 * count, 1, bits),
+    ]
 
 
 def subset_size(n: int) -> int:
@@ -207,21 +334,84 @@ def subset_size(n: int) -> int:
     return min(n, 1000, max(256, n // 5))
 
 
+def _kernel(task: Task, n: int, count: int = 1, *, times: float = 1.0) -> list[Work]:
+    """Kernel matrices of n rows, with weights in and the intercept set aside."""
+    work = [
+        Work("pass", times * count * 2.0 * n * n * task.itemsize, n, task.bits),
+        Work("call", times * count * 4.0, 1, task.bits),
+    ]
+    if not task.given:
+        flops = float(count * n * n * task.d)
+        work.append(_counted(task, "product", flops, task.d, times=times))
+        if not task.linear:
+            work.append(Work("evaluation", times * count * n * n / 2, n, task.bits))
+    return work
+
+
 def _spectral(task: Task) -> Candidate:
-    n, d = task.n, task.d
-    kernel = 0.0 if task.given else float(n * n * d)
-    per_alpha = 2.0 * n * n * (task.t + 1) + 2 * task.fold_work * n
-    flops = 9 * n**3 + kernel + _path_length(task) * per_alpha
+    n, m = task.n, task.largest_fold
+    work = [
+        *_kernel(task, n),
+        _counted(task, "eigh", 9.0 * n**3, n),
+        *_path(task, n, n),
+        _counted(task, "product", _path_length(task) * 2 * task.fold_work * n, TILE),
+    ]
     refused = "" if n <= LARGEST_EIGENPROBLEM else f"LAPACK stops at {LARGEST_EIGENPROBLEM:,} rows"
-    m = task.largest_fold
     after = 2.0 * m * n + 2.0 * m * m + _path_numbers(task, n)
-    return Candidate(
-        "spectral",
-        flops,
-        _kernel_bytes(task, n * n + max(2.0 * n * n + 6 * n, after)),
-        "eigendecomposition, every alpha",
-        refused,
-    )
+    numbers = n * n + max(2.0 * n * n + 6 * n, after)
+    return _with_width(task, "spectral", work, numbers, "eigendecomposition, every alpha", refused)
+
+
+def _path(task: Task, n: int, k: int, *, counted: bool = True) -> list[Work]:
+    """Every λ with n rows and k basis vectors, and the leave-one-out values of the best one."""
+    length, t, visits = _path_length(task), task.t, _visits(task)
+    flops = length * 2.0 * n * k * (t + 1)
+    columns = (t + 1) * length / max(1, visits - 1)
+    walk = _counted(task, "path", flops, columns, times=float(visits > 0))
+    work = [walk if counted else replace(walk, flops=0.0)]
+    if visits:
+        work += [
+            Work("path", 2.0 * n * k * (t + 1), t + 1, task.bits),
+            Work("errors", (length + 1.0) * n * t, n, task.bits),
+            Work("call", 4.0 + visits, 1, task.bits),
+        ]
+    return work
+
+
+def _width_search(task: Task) -> list[Work]:
+    """On some rows first, then on more, and on all of them last."""
+    if not task.width_search or task.linear or task.given:
+        return []
+    n, m = task.n, min(task.n, WIDTH_ROWS)
+    count, columns = WIDTH_EIGENDECOMPOSITIONS, WIDTH_ALPHAS * (task.t + 1)
+    work = [
+        *_kernel(task, m, count),
+        _counted(task, "eigh", count * 9.0 * m**3, m, 64),
+        _counted(task, "path", count * 2.0 * m * m * columns, columns, 64),
+    ]
+    if n > WIDTH_QUARTER_BEYOND:
+        work += _kernel(task, n // 4, WIDTH_QUARTER_STEPS)
+        work += _steps(replace(task, fold_work=0.0), n // 4, WIDTH_QUARTER_STEPS, 32)
+    if n > WIDTH_ROWS:
+        work += _kernel(task, n, WIDTH_STEPS)
+        work += _steps(replace(task, fold_work=0.0), n, WIDTH_STEPS, 32)
+    return work
+
+
+def _with_width(
+    task: Task, solver: str, work: list[Work], numbers: float, form: str, refused: str
+) -> Candidate:
+    """A candidate that works with the kernel matrix, after the search for its width if any."""
+    most = _kernel_bytes(task, numbers)
+    before = _width_search(task)
+    if before:
+        if solver == "cholesky" and task.alphas == "auto":
+            form = "search for width and λ, a factorisation per step"
+        else:
+            form = f"search for the width, then {form}"
+        m = min(task.n, WIDTH_ROWS)  # the distances, the matrix, and what its eigenvectors take
+        most = max(most, _kernel_bytes(replace(task, n=m, itemsize=8), 4.0 * m * m + 6 * m))
+    return Candidate(solver, (*before, *work), most, form, refused)
 
 
 def _kernel_bytes(task: Task, numbers: float) -> float:
@@ -256,8 +446,11 @@ def _path_numbers(task: Task, k: int) -> float:
 def _svd(task: Task) -> Candidate:
     n, d, m = task.n, task.d, task.largest_fold
     small, long = min(n, d), max(n, d)
-    flops = (
-        6.0 * n * d * small + 20 * small**3 + _path_length(task) * 2.0 * n * small * (task.t + 1)
+    work = (
+        _counted(task, "qr", 6.0 * n * d * small, small),
+        _counted(task, "svd", 20.0 * small**3, small),
+        *_path(task, n, small),
+        Work("pass", 8.0 * n * d * task.itemsize, n, task.bits),
     )
     form = "QR by row blocks, then SVD" if n > d else "QR of the transposed features, then SVD"
     k = small + 1
@@ -267,15 +460,19 @@ def _svd(task: Task) -> Candidate:
     folds = 2.0 * m * k + 4.0 * k * k if n > d else 2.0 * m * n + 2.0 * m * m
     path = _path_numbers(task, small) + (folds if m else 0.0)
     needed = kept + max(at_once, 4.0 * k * k, path) + _columns(task) + n * d * task.copied
-    return Candidate("svd", flops, task.itemsize * needed, form)
+    return Candidate("svd", work, task.itemsize * needed, form)
 
 
 def _gram(task: Task) -> Candidate:
     n, d, m = task.n, task.d, task.largest_fold
     if n <= d:
-        dual = _spectral(task)
-        return Candidate("gram", dual.flops, dual.bytes, "eigendecomposition of XXᵀ", dual.refused)
-    flops = 3.0 * n * d * d + 9 * d**3 + _path_length(task) * 2.0 * n * d * (task.t + 1)
+        return replace(_spectral(task), solver="gram", form="eigendecomposition of XXᵀ")
+    passes = (1.0 + 2.0 * _visits(task)) / 3.0  # the second one is repeated for every visit
+    work = (
+        _counted(task, "gram", 3.0 * n * d * d, d, times=passes),
+        _counted(task, "eigh", 9.0 * d**3, d, 64),
+        *_path(task, n, d),
+    )
     refused = (
         "" if d <= LARGEST_EIGENPROBLEM else f"LAPACK stops at {LARGEST_EIGENPROBLEM:,} features"
     )
@@ -287,7 +484,7 @@ def _gram(task: Task) -> Candidate:
     needed = max(summing, 4.0 * d * d, path)
     return Candidate(
         "gram",
-        flops,
+        work,
         8.0 * needed + task.itemsize * (rows + _columns(task)),
         "eigendecomposition of XᵀX, two passes",
         refused,
