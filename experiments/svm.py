@@ -18,7 +18,8 @@ from experiments.data import Rows
 from experiments.measure import timed_fit
 
 C = [1.0, 10.0, 100.0]
-GAMMA = np.array([0.3, 1.0, 3.0])  # in units of gamma="scale"
+SVC_GAMMA = np.array([0.1, 1.0, 10.0])  # in units of gamma="scale"
+SVR_GAMMA = np.array([0.3, 1.0, 3.0])
 EPSILON = [0.03, 0.1, 0.3]  # in standard deviations of the targets
 
 
@@ -53,7 +54,7 @@ def tuned_classifier(train: Rows) -> Tuned:
 
 def _search_classifier(train: Rows, features: str, scaler: Any) -> Tuned:
     scaled = train.X if scaler == "passthrough" else clone(scaler).fit_transform(train.X)
-    grid = {"svc__C": C, "svc__gamma": GAMMA * _gamma_scale(scaled)}
+    grid = {"svc__C": C, "svc__gamma": SVC_GAMMA * _gamma_scale(scaled)}
     pipeline = Pipeline([("scaler", scaler), ("svc", SVC())])
     return _timed(GridSearchCV(pipeline, grid, cv=3, n_jobs=THREADS), train, features)
 
@@ -64,7 +65,7 @@ def tuned_regressor(train: Rows) -> Tuned:
     inner = "svr__regressor__"
     grid = {
         f"{inner}C": C,
-        f"{inner}gamma": GAMMA * _gamma_scale(StandardScaler().fit_transform(train.X)),
+        f"{inner}gamma": SVR_GAMMA * _gamma_scale(StandardScaler().fit_transform(train.X)),
         f"{inner}epsilon": EPSILON,
     }
     pipeline = Pipeline([("scaler", StandardScaler()), ("svr", svr)])

@@ -201,3 +201,24 @@ def test_a_parallel_grid_search_gives_what_a_serial_one_gives():
             serial.cv_results_["mean_test_score"],
             rtol=1e-8,
         )
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n", [30, 47])
+def test_cholesky_by_panels(n, dtype, monkeypatch):
+    """What is used where LAPACK's own routine cannot be trusted with the size."""
+    rng = np.random.default_rng(0)
+    B = rng.standard_normal((n, n + 5))
+    A = (B @ B.T).astype(dtype)
+    above = np.triu(rng.standard_normal((n, n)), 1).astype(dtype)
+    whole, panels = np.tril(A) + above, np.tril(A) + above
+    arrays.cholesky(whole)
+    monkeypatch.setattr(arrays, "LARGEST_POTRF", 10)
+    monkeypatch.setattr(arrays, "_PANEL", 9)
+    arrays.cholesky(panels)
+    tolerance = 1e-4 if dtype == np.float32 else 1e-11
+    assert_allclose(np.tril(panels), np.tril(whole), rtol=tolerance, atol=tolerance)
+    assert (np.triu(panels, 1) == above).all()
+    A[25, 25] = -1.0
+    with pytest.raises(SingularSystemError, match="leading minor of order 26 is not"):
+        arrays.cholesky(A)

@@ -89,7 +89,7 @@ def test_a_rate_goes_through_both_measurements():
 
 def test_a_rate_is_not_extrapolated_far():
     rate = Rate.through((10.0, 5.0), (100.0, 20.0))
-    assert rate.at(1e6) == pytest.approx(25.0)
+    assert 20.0 < rate.at(1e6) < 30.0
     steep = Rate.through((10.0, 1.0), (100.0, 1000.0))  # in proportion to the size, no more
     assert steep.at(10.0) == pytest.approx(100.0)
 

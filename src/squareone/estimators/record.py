@@ -10,6 +10,7 @@ import numpy as np
 from ..arrays import Array
 from ..selection import LeaveOneOut, Path, evaluate
 from ..solvers import Factor, GramFactor
+from ..solvers.plan import AT_ONCE
 from ..targets import Labels, Responses
 from .problem import Problem
 from .walk import Outcome, report_conditioning
@@ -144,4 +145,4 @@ def _negligible(problem: Problem) -> bool:
     """Whether the leave-one-out values of one λ cost too little to wait until somebody asks."""
     n, d = problem.X.shape
     side = min(n, d) if problem.linear else n
-    return n * side * side <= 2e9
+    return n * side * side <= AT_ONCE

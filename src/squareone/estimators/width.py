@@ -226,6 +226,8 @@ class _Level:
         self.part = problem if size == n else problem.subset(np.sort(search.order[:size]))
         self.family = WidthFamily(problem.kernel, search.name, self.part.X, search.unit)
         check_range(self.family.at(1.0), self.part.X)
+        # where more rows follow and λ is free, single precision shows the way
+        self.rough = size < n and problem.X.dtype == np.float64 and isinstance(problem.alpha, str)
         self.paths: dict[float, Path] = {}
         self._errors: dict[float, float] = {}
 
@@ -246,7 +248,17 @@ class _Level:
 
     def _path(self, log_scale: float) -> Path | None:
         part, scale = self.part, float(np.exp(log_scale))
-        factor = SpectralFactor(part.system(K=self.family.matrix(scale)))
+        K = self.family.matrix(scale)
+        path = self._path_of(K, _SINGLE) if self.rough else None
+        if path is None or _falls_at_its_floor(path):
+            path = self._path_of(K, part.X.dtype)
+        if path is not None:
+            self.search.note(scale, part, path, int(path.best()[0]))
+        return path
+
+    def _path_of(self, K: Array, dtype: np.dtype) -> Path | None:
+        part = self.part
+        factor = SpectralFactor(part.system(dtype, K.astype(dtype)))
         self.rounded = factor.rounded
         if isinstance(part.alpha, str):
             path = choose_automatically(part.objective, factor)
@@ -255,7 +267,6 @@ class _Level:
             if not alphas.min() > 0 and factor.error_estimate(0.0) > WORTH_A_WARNING:
                 return None  # λ = 0 and a singular matrix
             path = evaluate(part.objective, factor, alphas)
-        self.search.note(scale, part, path, int(path.best()[0]))
         return path
 
     def has_errors(self) -> bool:
@@ -287,6 +298,14 @@ class _Level:
             return fit_curvature(z[:0], errors[:0])
         good = (errors > 0) & (errors <= 1.15 * errors.min())
         return fit_curvature(z[good], errors[good])
+
+
+def _falls_at_its_floor(path: Path) -> bool:
+    """Whether the error still falls where single precision ends."""
+    scores = path.scores.mean(axis=0)
+    above = path.alphas >= 10.0 * path.alphas[0]
+    best = float(scores.max())
+    return bool(best - scores[above].max(initial=-np.inf) > _PLATEAU * abs(best))
 
 
 def _price(alpha: float, rounded: float) -> float:

@@ -50,7 +50,7 @@ _TRIES = 4
 # Two measurements agree if neither is below this share of the other.
 _AGREE = 0.8
 # How far a rate may be extrapolated beyond the one at the larger of two sizes.
-_HEADROOM = 1.25
+_HEADROOM = 1.4
 
 
 @dataclass(frozen=True)
@@ -83,8 +83,8 @@ class Work:
 class Rate:
     """Amounts per second, as seen at ``size``; at another size they go with a power of it.
 
-    Larger problems are faster, until something else is the limit: what was seen is exceeded by no
-    more than a quarter.
+    Larger problems are faster, until something else is the limit: what was seen at the larger
+    size is not exceeded by much.
     """
 
     seen: float
