@@ -43,7 +43,7 @@ HEADER = (
 )
 NOTES = """\
 Mean square errors in the units of the targets, mean ± standard deviation over the splits.
-`RLSRegressor()` with nothing set, against `GridSearchCV(SVR(), cv=5)` over 27 points (C, gamma and
+`RLSRegressor()` with nothing set, against `GridSearchCV(SVR(), cv=3)` over 27 points (C, gamma and
 epsilon, the targets standardised), both behind a `StandardScaler`. **leave-one-out error** is what
 the fit expected before it saw a test row. **difference** is the mean of ours minus theirs, split by
 split, ± its standard error if the splits were independent; they share rows, so that it is a little

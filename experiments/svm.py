@@ -69,7 +69,7 @@ def tuned_regressor(train: Rows) -> Tuned:
         f"{inner}epsilon": EPSILON,
     }
     pipeline = Pipeline([("scaler", StandardScaler()), ("svr", svr)])
-    search = GridSearchCV(pipeline, grid, cv=5, n_jobs=THREADS, scoring="neg_mean_squared_error")
+    search = GridSearchCV(pipeline, grid, cv=3, n_jobs=THREADS, scoring="neg_mean_squared_error")
     return _timed(search, train, "standardised")
 
 

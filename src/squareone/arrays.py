@@ -29,7 +29,7 @@ Item = TypeVar("Item")
 TILE = 512
 
 # Side below which a factorisation runs on one thread.
-SMALL = 256
+SMALL = 512
 
 # Beyond this the parallel potrf of OpenBLAS may overrun its buffers and crash the process (seen at
 # n = 16,000 in float64 and 28,000 in float32, version 0.3.31).
@@ -257,7 +257,7 @@ def eigh(A: Array) -> tuple[Array, Array]:
     if n <= 1:  # not every LAPACK takes these
         return A.ravel().copy(), np.ones_like(A)
     copy_triangle(A, to_upper=True)
-    with _calm_blas(n):
+    with calm_blas(n):
         values, vectors = scipy.linalg.eigh(
             A.T, lower=True, overwrite_a=True, check_finite=False, driver="evd"
         )
@@ -269,12 +269,12 @@ def svd(A: Array) -> tuple[Array, Array, Array]:
     if min(A.shape) == 0:
         m, n = A.shape
         return np.empty((m, 0), A.dtype), np.empty(0, A.dtype), np.empty((0, n), A.dtype)
-    with _calm_blas(min(A.shape)):
+    with calm_blas(min(A.shape)):
         return scipy.linalg.svd(A, full_matrices=False, overwrite_a=True, check_finite=False)
 
 
 @contextmanager
-def _calm_blas(n: int) -> Iterator[None]:
+def calm_blas(n: int) -> Iterator[None]:
     """One thread for a small factorisation: waking the others takes longer than the work."""
     if n > SMALL or thread_budget() == 1:
         yield
@@ -297,7 +297,7 @@ class BlockedQR:
         self._parts = _row_parts(n, k)
         self._k = k
         if len(self._parts) == 1:
-            with _calm_blas(k):
+            with calm_blas(k):
                 self._Q, self.R = np.linalg.qr(block(slice(0, n)))
             return
         self._Q = np.empty((n, k), dtype)
@@ -339,7 +339,7 @@ def _row_parts(n: int, k: int) -> list[slice]:
 
 def solve_positive(S: Array, R: Array) -> Array:
     """``S⁻¹ R`` for a small positive definite ``S`` (m, m), destroyed, and ``R`` (m, t)."""
-    with _calm_blas(S.shape[0]):
+    with calm_blas(S.shape[0]):
         cholesky(S)
         return cholesky_solve(S, R)
 

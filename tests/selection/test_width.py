@@ -34,9 +34,10 @@ def exhaustive(model, X, y, kernel, weights=None):
 @pytest.fixture
 def small_levels(monkeypatch):
     """The levels of a search on many rows, with few."""
-    monkeypatch.setattr(width, "FEW_ROWS", 100)
-    monkeypatch.setattr(width, "SOME_ROWS", 140)
-    monkeypatch.setattr(width, "MANY_ROWS", 560)
+    monkeypatch.setattr(width, "FEW_ROWS", 150)
+    monkeypatch.setattr(width, "SOME_ROWS", 250)
+    monkeypatch.setattr(width, "MOST_BEYOND", 800)
+    monkeypatch.setattr(width, "MANY_ROWS", 900)
 
 
 @pytest.mark.parametrize("kernel", [Gaussian(), Laplacian(), Matern(nu=0.5), Matern(nu=2.5)])
@@ -57,17 +58,17 @@ def test_as_good_as_an_exhaustive_grid_on_real_data(load):
     assert -model.best_score_ <= 1.02 * -exhaustive(model, X, y, Gaussian())
 
 
-@pytest.mark.parametrize("n", [170, 300, 640])
+@pytest.mark.parametrize("n", [270, 850, 1100])
 @pytest.mark.parametrize("noise", [0.1, 1.0, 5.0])
 def test_from_few_rows_to_all(small_levels, n, noise):
     """A search over levels ends where one on all rows does."""
-    X, y = make_friedman1(n, noise=noise, random_state=0)
+    X, y = make_friedman1(n, n_features=5, noise=noise, random_state=0)
     for solver in ("cholesky", "spectral"):
         model = RLSRegressor(solver=solver).fit(X, y)
         assert -model.best_score_ <= 1.02 * -exhaustive(model, X, y, Gaussian())
         rows = model.path_["rows"]
-        expected = {100, 140, n} if n <= 560 else {100, 140, n // 4, n}
-        assert set(rows) == expected
+        parts = [int(0.7 * n)] * (n > 800) + [n // 4] * (n > 900)
+        assert set(rows) == {150, 250, n, *parts}
         assert (np.diff(rows) >= 0).all()
 
 
@@ -145,7 +146,7 @@ def test_scorers_choose_the_width_too(small_levels):
     X = StandardScaler().fit_transform(X[:200])
     model = RLSClassifier(scoring="accuracy").fit(X, y[:200])
     assert model.best_score_ > 0.95
-    assert set(model.path_["rows"]) == {100, 140, 200}
+    assert set(model.path_["rows"]) == {150, 200}
 
 
 def test_a_width_with_one_alpha_per_target(small_levels):

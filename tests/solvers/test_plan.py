@@ -189,16 +189,14 @@ def test_steps_of_a_search_in_single_precision_count_half():
     assert in_single == pytest.approx((single + double) * step + rest)
 
 
-@pytest.mark.parametrize("n", [400, 3000, 8000])
+@pytest.mark.parametrize("n", [400, 2000, 3000, 8000])
 def test_a_search_for_the_width_costs_what_it_does(n):
     d, t = 20, 2
-    m, k = min(n, plan.WIDTH_ROWS), n // 4
+    m = min(n, plan.WIDTH_ROWS)
     per_look = 9 * m**3 + 2 * m * m * (t + 1) * plan.WIDTH_ALPHAS + m * m * d
     search = plan.WIDTH_EIGENDECOMPOSITIONS * per_look
-    if n > plan.WIDTH_QUARTER_BEYOND:
-        search += plan.WIDTH_QUARTER_STEPS * (k**3 / 3 + k * k * d)
-    if n > plan.WIDTH_ROWS:
-        search += plan.WIDTH_STEPS * (n**3 / 3 + n * n * d)
+    sizes = {400: [], 2000: [2000], 3000: [2100], 8000: [2000, 5600]}
+    search += sum(plan.WIDTH_STEPS * (k**3 / 3 + k * k * d) for k in sizes[n])
     for alphas in (1, 20):
         without, with_ = (_flops(task(n, d, t, alphas=alphas, width_search=w)) for w in (0, 1))
         for solver in without:

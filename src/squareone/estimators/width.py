@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ..arrays import Array
+from ..arrays import Array, calm_blas
 from ..errors import SingularSystemError
 from ..kernels.base import check_range
 from ..kernels.widths import WidthFamily, free_width, term_of, with_width
@@ -25,22 +25,29 @@ from ..selection import (
     evaluate,
     feature_widths,
     fit_curvature,
+    lowest_alpha,
 )
 from ..solvers import CholeskyFactor, SpectralFactor
-from ..solvers.plan import WIDTH_QUARTER_BEYOND, WIDTH_ROWS
+from ..solvers.plan import WIDTH_MOST_BEYOND, WIDTH_QUARTER_BEYOND, WIDTH_ROWS, WIDTH_SHARE
 from .problem import WORTH_A_WARNING, Problem, geometric_mean
 
-# Rows of the coarse search, of the fine one, and beyond which a quarter of them comes in between.
-FEW_ROWS, SOME_ROWS, MANY_ROWS = 500, WIDTH_ROWS, WIDTH_QUARTER_BEYOND
+# Rows of the coarse search and of the fine one.
+FEW_ROWS, SOME_ROWS = 500, WIDTH_ROWS
+# Rows beyond which most of them, and a quarter of them, come before all.
+MOST_BEYOND, MANY_ROWS = WIDTH_MOST_BEYOND, WIDTH_QUARTER_BEYOND
 # Widths of the first look, in octaves around the median distance.
 _OCTAVES, _OCTAVE = range(-5, 4), float(np.log(2.0))
 _FARTHEST = 12
 # Errors this close are a tie; up to so many octaves this close are looked at again on more rows.
 _TIE, _RIVAL, _RIVALS = 2e-3, 0.25, 4
-# Evaluations on a part of many rows, and on all rows (fewer of them where each costs more).
-_LOOKS_AT_PART, _LOOKS_AT_ALL = 7, (5, 4)
-# d log σ / d log n to be expected, and the range that two levels may teach.
-_DRIFT, _DRIFTS = -0.06, (-0.15, 0.05)
+# Evaluations at each size beyond.
+_LOOKS = 5
+# Where looks at most of the rows let expect less than this share from looks at all of them, the end
+# is extrapolated.
+_SETTLED = 0.005
+# d log σ / d log n to be expected, and the range in which two sizes may teach otherwise: a width
+# is known to some per cent only, so half of what they teach counts.
+_DRIFT, _DRIFTS = -0.06, (-0.15, 0.03)
 # Scores this close to the best are on a plateau.
 _PLATEAU = 2e-3
 # A mean square error of this share of the variance is none: more rows have nothing to teach.
@@ -96,10 +103,7 @@ def choose_width(problem: Problem) -> WidthFound:
 
 def _looks(n: int) -> int:
     """About how many looks the search will take."""
-    looks = len(_OCTAVES) + 8
-    if n > MANY_ROWS:
-        looks += _LOOKS_AT_PART
-    return looks + (_LOOKS_AT_ALL[n > MANY_ROWS] if n > SOME_ROWS else 0)
+    return len(_OCTAVES) + 8 + _LOOKS * max(len(_parts(n)), int(n > SOME_ROWS))
 
 
 class _Search:
@@ -183,18 +187,29 @@ class _Search:
     ) -> tuple[float, float, float]:
         n = self.problem.X.shape[0]
         curvature = level.curvature(log_scale, log_alpha)
-        point, drift, rows = np.array([log_scale, log_alpha]), _DRIFT, SOME_ROWS
-        if n > MANY_ROWS:
-            part = self.problem.subset(np.sort(self.order[: n // 4]))
-            point[0] += drift * np.log(n // 4 / rows)
-            point = _Looks(self, part, level.family).descend(point, curvature, _LOOKS_AT_PART)
-            learned = (point[0] - log_scale) / np.log(n // 4 / rows)
-            drift, rows = float(np.clip(learned, *_DRIFTS)), n // 4
-        point[0] += drift * np.log(n / rows)
-        most = _LOOKS_AT_ALL[n > MANY_ROWS]
-        looks = _Looks(self, self.problem, level.family)
-        point = looks.descend(point, curvature, most)
+        point, drift, rows = np.array([log_scale, log_alpha]), _DRIFT, level.part.X.shape[0]
+        for size in (*_parts(n), n):
+            before = float(point[0])
+            point[0] += drift * np.log(size / rows)
+            part = self.problem
+            if size < n:
+                part = part.subset(np.sort(self.order[:size]))
+            looks = _Looks(self, part, level.family)
+            point = looks.descend(point, curvature, _LOOKS)
+            if size < n:
+                way, rest = np.log(size / rows), np.log(n / size)
+                learned = (float(point[0]) - before) / way
+                drift, rows = 0.5 * (_DRIFT + float(np.clip(learned, *_DRIFTS))), size
+                # what looks gain grows with the square of the way from where they start
+                if size == _parts(n)[-1] and looks.gain() * (rest / way) ** 2 < _SETTLED:
+                    point[0] += drift * rest
+                    return float(point[0]), float(point[1]), np.inf
         return float(point[0]), float(point[1]), looks.least
+
+
+def _parts(n: int) -> list[int]:
+    """How many rows are looked at before all of them: a quarter and most, where that is many."""
+    return [n // 4] * (n > MANY_ROWS) + [int(WIDTH_SHARE * n)] * (n > MOST_BEYOND)
 
 
 def _good_octaves(level: _Level) -> list[int]:
@@ -235,7 +250,8 @@ class _Level:
         """Minus the score of the best λ at this width; infinite where it cannot be computed."""
         log_scale = round(log_scale, 9)  # the same width, however it was computed
         if log_scale not in self._errors:
-            path = self._path(log_scale)
+            with calm_blas(self.part.X.shape[0]):
+                path = self._path(log_scale)
             self._errors[log_scale] = np.inf
             if path is not None:
                 best = path.best()
@@ -250,16 +266,25 @@ class _Level:
         part, scale = self.part, float(np.exp(log_scale))
         K = self.family.matrix(scale)
         path = self._path_of(K, _SINGLE) if self.rough else None
-        if path is None or _falls_at_its_floor(path):
+        if path is None or self._is_cut_short(path):
             path = self._path_of(K, part.X.dtype)
         if path is not None:
             self.search.note(scale, part, path, int(path.best()[0]))
         return path
 
+    def _is_cut_short(self, path: Path) -> bool:
+        """Whether the error of a width that may win still falls where single precision ends."""
+        scores = path.scores.mean(axis=0)
+        best = float(scores.max())
+        if -best > (1.0 + _RIVAL) * min(self._errors.values(), default=np.inf):
+            return False
+        above = scores[path.alphas >= 10.0 * self.floor].max(initial=-np.inf)
+        return bool(best - above > _PLATEAU * abs(best))
+
     def _path_of(self, K: Array, dtype: np.dtype) -> Path | None:
         part = self.part
         factor = SpectralFactor(part.system(dtype, K.astype(dtype)))
-        self.rounded = factor.rounded
+        self.rounded, self.floor = factor.rounded, lowest_alpha(factor)
         if isinstance(part.alpha, str):
             path = choose_automatically(part.objective, factor)
         else:
@@ -300,14 +325,6 @@ class _Level:
         return fit_curvature(z[good], errors[good])
 
 
-def _falls_at_its_floor(path: Path) -> bool:
-    """Whether the error still falls where single precision ends."""
-    scores = path.scores.mean(axis=0)
-    above = path.alphas >= 10.0 * path.alphas[0]
-    best = float(scores.max())
-    return bool(best - scores[above].max(initial=-np.inf) > _PLATEAU * abs(best))
-
-
 def _price(alpha: float, rounded: float) -> float:
     """What an ill-conditioned system costs: a tenth of a per cent for each decade of its condition.
 
@@ -334,9 +351,13 @@ class _Looks:
             part.objective.criterion, part.objective.targets, part.objective.unit, None, False
         )
         self.alpha = None if isinstance(part.alpha, str) else np.atleast_1d(part.alpha)
-        self.least = np.inf
+        self.least = self.first = np.inf
         self._last: CholeskyFactor | None = None
         self._at = np.nan
+
+    def gain(self) -> float:
+        """The share by which the least error is below the first."""
+        return 1.0 - self.least / self.first if self.first < np.inf else np.inf
 
     def descend(self, point: Array, curvature: Array, most: int) -> Array:
         """The best width and λ near ``point`` (2,): in float32 as far as that is safe."""
@@ -354,7 +375,7 @@ class _Looks:
                 point = self._descend(point, curvature, most, _SINGLE, floor, largest)
                 if point[1] > floor + _AT_FLOOR:
                     return point
-                self.least = np.inf  # looks in float32 at its floor promise nothing
+                self.least = self.first = np.inf  # looks in float32 at its floor promise nothing
         dtype = self.part.X.dtype
         floor = float(np.log(_MARGIN * float(np.finfo(dtype).eps) * rounded))
         return self._descend(point, curvature, most, dtype, floor, largest)
@@ -409,5 +430,6 @@ class _Looks:
             return np.inf
         self.search.note(float(np.exp(log_scale)), self.part, path, 0)
         error = -float(path.scores[0, 0])
+        self.first = error if self.first == np.inf else self.first
         self.least = min(self.least, error)
         return error * _price(path.alphas[0], factor.rounded)

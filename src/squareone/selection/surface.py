@@ -22,11 +22,13 @@ _SPREAD = 0.5
 # Up to about this rise in log error above its minimum the function is taken for a quadratic.
 _NEAR_MINIMUM = 0.03
 # Curvatures below this (in units of log error per squared logarithm) are flat valleys.
-_FLAT = 1e-2
+_FLAT = 3e-3
 # An exploring step is one that raises the error by about this share at its minimum.
 _EXPLORE = 0.006
 # The search ends when the model promises less than this share.
 _WORTH = 3e-4
+# A share of the error that a simpler model may cost: far below the error's own uncertainty.
+_SIMPLER = 1e-3
 # A point so near (as a share of the reach) to one that was seen has nothing to tell.
 _NEAR = 0.02
 # A share that is worth evaluations beyond the number wanted.
@@ -102,9 +104,9 @@ def descend(
 ) -> Array:
     """Where ``function`` (above zero) of logarithms (k,) is least, near ``start``.
 
-    The point returned is the minimum of the model, or rather, of the points that are no worse by
-    more than is worth an evaluation, one with larger coordinates: a wider kernel and a larger λ are
-    the simpler model. Nobody may have looked at that very point.
+    The point returned is the minimum of the model, or rather, of the points that are worse by no
+    more than a thousandth, one with larger coordinates: a wider kernel and a larger λ are the
+    simpler model. Nobody may have looked at that very point.
 
     Parameters
     ----------
@@ -152,7 +154,7 @@ def descend(
         target = model.centre + step
         if promise <= _WORTH or (len(model.values) >= most and gained < promise <= _MUCH):
             inside = (np.abs(step) < reach) & (target > low)  # where the slope is zero
-            simpler = target + inside * np.sqrt(2.0 * _WORTH / k / np.diagonal(H))
+            simpler = target + inside * np.sqrt(2.0 * _SIMPLER / k / np.diagonal(H))
             return np.minimum(simpler, high)
         nearest = min(float(np.max(np.abs(target - point) / reach)) for point in model.points)
         if len(model.values) >= 3 * most or nearest < _NEAR:

@@ -22,10 +22,9 @@ SEARCH_STEPS = (7, 1)
 #: Rows on which a search for the kernel's width begins, in float64: the eigendecompositions it
 #: takes there, and the λ along each.
 WIDTH_ROWS, WIDTH_EIGENDECOMPOSITIONS, WIDTH_ALPHAS = 1000, 14, 40
-#: Beyond that many rows it goes on with a quarter of them: the steps in float32 it takes there.
-WIDTH_QUARTER_BEYOND, WIDTH_QUARTER_STEPS = 6000, 7
-#: Its steps in float32 on all rows, where those were not all on which it began.
-WIDTH_STEPS = 4
+#: Beyond so many rows it goes on with a quarter, and with most of them, which is this share: its
+#: steps in float32 at each size. With fewer it takes them on all rows.
+WIDTH_QUARTER_BEYOND, WIDTH_MOST_BEYOND, WIDTH_SHARE, WIDTH_STEPS = 6000, 2400, 0.7, 5
 
 #: Work n · min(n, d)² (n³ with a kernel) up to which a fit at one λ adds its leave-one-out values.
 AT_ONCE = 2e9
@@ -389,12 +388,12 @@ def _width_search(task: Task) -> list[Work]:
         _counted(task, "eigh", count * 9.0 * m**3, m, 64),
         _counted(task, "path", count * 2.0 * m * m * columns, columns, 64),
     ]
-    if n > WIDTH_QUARTER_BEYOND:
-        work += _kernel(task, n // 4, WIDTH_QUARTER_STEPS)
-        work += _steps(replace(task, fold_work=0.0), n // 4, WIDTH_QUARTER_STEPS, 32)
+    sizes = [n // 4] * (n > WIDTH_QUARTER_BEYOND)
     if n > WIDTH_ROWS:
-        work += _kernel(task, n, WIDTH_STEPS)
-        work += _steps(replace(task, fold_work=0.0), n, WIDTH_STEPS, 32)
+        sizes.append(int(WIDTH_SHARE * n) if n > WIDTH_MOST_BEYOND else n)
+    for size in sizes:
+        work += _kernel(task, size, WIDTH_STEPS)
+        work += _steps(replace(task, fold_work=0.0), size, WIDTH_STEPS, 32)
     return work
 
 
