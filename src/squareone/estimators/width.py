@@ -264,10 +264,9 @@ class _Level:
 
     def _path(self, log_scale: float) -> Path | None:
         part, scale = self.part, float(np.exp(log_scale))
-        K = self.family.matrix(scale)
-        path = self._path_of(K, _SINGLE) if self.rough else None
+        path = self._path_of(scale, _SINGLE) if self.rough else None
         if path is None or self._is_cut_short(path):
-            path = self._path_of(K, part.X.dtype)
+            path = self._path_of(scale, part.X.dtype)
         if path is not None:
             self.search.note(scale, part, path, int(path.best()[0]))
         return path
@@ -281,9 +280,9 @@ class _Level:
         above = scores[path.alphas >= 10.0 * self.floor].max(initial=-np.inf)
         return bool(best - above > _PLATEAU * abs(best))
 
-    def _path_of(self, K: Array, dtype: np.dtype) -> Path | None:
+    def _path_of(self, scale: float, dtype: np.dtype) -> Path | None:
         part = self.part
-        factor = SpectralFactor(part.system(dtype, K.astype(dtype)))
+        factor = SpectralFactor(part.system(dtype, self.family.matrix(scale, dtype)))
         self.rounded, self.floor = factor.rounded, lowest_alpha(factor)
         if isinstance(part.alpha, str):
             path = choose_automatically(part.objective, factor)

@@ -75,18 +75,20 @@ class WidthFamily:
         """The kernel at a width of ``scale`` times the shape."""
         return with_width(self.kernel, self.name, scale * self.shape)
 
-    def matrix(self, scale: float) -> Array:
-        """The lower triangle of the kernel matrix (n, n) at that width."""
+    def matrix(self, scale: float, dtype: np.dtype | None = None) -> Array:
+        """The lower triangle of the kernel matrix (n, n) at that width, rounded to ``dtype``."""
         kernel = self.at(scale)
+        dtype = dtype or self.X.dtype
         if self._exponents is None:
-            return kernel_matrix(kernel, self.X, both_triangles=False)
+            return kernel_matrix(kernel, self.X, both_triangles=False, dtype=dtype)
         assert isinstance(kernel, Stationary)
         exponents, factor = self._exponents, scale**-kernel.power
-        K = np.empty_like(exponents)
+        K = np.empty(exponents.shape, dtype)
 
         def fill(tile: tuple[slice, slice]) -> None:
-            np.multiply(exponents[tile], factor, out=K[tile])
-            kernel.of_exponents(K[tile])
+            exact = exponents[tile] * exponents.dtype.type(factor)
+            kernel.of_exponents(exact)
+            K[tile] = exact
 
         for_each(fill, lower_tiles(K.shape[0]))
         np.fill_diagonal(K, 1.0)
