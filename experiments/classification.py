@@ -49,7 +49,8 @@ HEADER = (
 )
 NOTES = """\
 `RLSClassifier()` with nothing set, on raw features, against `GridSearchCV(SVC(), cv=3)` over nine
-points (C = 1, 10, 100; gamma = 0.1, 1, 10 times "scale"), on raw or on standardised features, whichever is better in cross-validation.
+points (C = 1, 10, 100; gamma = 0.1, 1, 10 times "scale"), on raw or on standardised features,
+whichever is better in cross-validation.
 Errors are in per cent. **fit** is the time of `fit` alone, **search** that of the winning grid
 search with its refit; **time ratio** is the first over the second, each measured once, in this run.
 **peak memory** is the rise of the resident memory during a second fit in a fresh process."""
