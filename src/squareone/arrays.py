@@ -193,6 +193,11 @@ def cholesky(A: Array) -> None:
         raise SingularSystemError(msg)
 
 
+def cholesky_workspace(n: int) -> int:
+    """Numbers that :func:`cholesky` needs beside a matrix (n, n)."""
+    return 2 * _PANEL * n if n > LARGEST_POTRF else 0
+
+
 def _cholesky_by_panels(A: Array) -> None:
     """The same by panels of columns, each brought up to date by one matrix product."""
     n = A.shape[0]

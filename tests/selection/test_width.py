@@ -117,6 +117,14 @@ def test_one_term_of_a_sum_or_product(weighted):
         assert -model.best_score_ <= 1.02 * -best
 
 
+def test_a_sum_beyond_the_range_of_single_precision(small_levels):
+    rows, targets = make_friedman1(300, noise=1.0, random_state=0)
+    plain = RLSRegressor(Gaussian() + 1e-44 * Linear()).fit(rows, targets)
+    model = RLSRegressor(Gaussian() + 1e-4 * Linear()).fit(rows * 1e25, targets)
+    assert np.isfinite(model.path_["score"]).all()
+    assert np.isfinite(plain.path_["score"]).all()
+
+
 @pytest.mark.parametrize("alpha", [0.5, 0.0, [0.1, 1.0], [0.0, 0.1]])
 def test_the_width_alone(small_levels, alpha):
     """λ given: only the width is searched, and a grid stays a grid."""

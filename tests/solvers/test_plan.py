@@ -356,3 +356,11 @@ def test_free_memory_is_what_is_free():
     assert memory_limit(None) > 0
     assert readable(1.5 * GIB) == "1.5 GiB"
     assert readable(2.0**45) == "32 TiB"
+
+
+def test_the_panels_of_a_large_cholesky_are_counted():
+    small, large = (
+        make_plan(task(n, alphas=1), "cholesky", 1000 * GIB).chosen.bytes - 8 * n * n
+        for n in (10_000, 10_001)
+    )
+    assert large - small > 8 * 2048 * 10_000

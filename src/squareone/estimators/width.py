@@ -15,6 +15,7 @@ import numpy as np
 from ..arrays import Array, calm_blas
 from ..errors import SingularSystemError
 from ..kernels.base import check_range
+from ..kernels.stationary import Stationary
 from ..kernels.widths import WidthFamily, free_width, term_of, with_width
 from ..selection import (
     Objective,
@@ -241,8 +242,14 @@ class _Level:
         self.part = problem if size == n else problem.subset(np.sort(search.order[:size]))
         self.family = WidthFamily(problem.kernel, search.name, self.part.X, search.unit)
         check_range(self.family.at(1.0), self.part.X)
-        # where more rows follow and λ is free, single precision shows the way
-        self.rough = size < n and problem.X.dtype == np.float64 and isinstance(problem.alpha, str)
+        # where more rows follow and λ is free, single precision shows the way; a kernel of the
+        # distance alone is at most one, and cannot leave its range
+        self.rough = (
+            size < n
+            and problem.X.dtype == np.float64
+            and isinstance(problem.alpha, str)
+            and isinstance(problem.kernel, Stationary)
+        )
         self.paths: dict[float, Path] = {}
         self._errors: dict[float, float] = {}
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..arrays import LARGEST_EIGENPROBLEM, TILE, longest_part
+from ..arrays import LARGEST_EIGENPROBLEM, TILE, cholesky_workspace, longest_part
 from ..errors import MemoryLimitError
 from .calibration import Work, this_machine
 from .factor import HELD_NUMBERS, PATH_BLOCK, PATH_COLUMNS
@@ -294,7 +294,7 @@ def _cholesky(task: Task) -> Candidate:
     else:
         form = "a Cholesky factorisation per alpha"
         work = [*_kernel(task, n), *_steps(task, n, _path_length(task))]
-    numbers = n * n + 2.0 * m * m + 3.0 * TILE * m
+    numbers = n * n + cholesky_workspace(n) + 2.0 * m * m + 3.0 * TILE * m
     return _with_width(task, "cholesky", work, numbers, form, refused)
 
 
