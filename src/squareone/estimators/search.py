@@ -16,11 +16,12 @@ from ..selection import (
     evaluate,
     lowest_alpha,
 )
+from ..selection.grid import SINGLE_MARGIN
 from ..selection.search import MOST_STEPS
 from ..solvers import CholeskyFactor, Factor, SpectralFactor
 from ..solvers.plan import subset_size
 from .problem import Problem
-from .width import SINGLE_MARGIN, WidthFound
+from .width import WidthFound
 
 # An error in float64 up to this many times the one in float32 is what was promised.
 _AS_GOOD = 1.002
@@ -97,7 +98,7 @@ def _search_in_single(problem: Problem, start: float, parts: list[Path]) -> tupl
         factor = CholeskyFactor(system, several=True)
         if factor.largest == 0:
             return start, False
-        low = float(np.log(SINGLE_MARGIN * float(np.finfo(np.float32).eps) * factor.rounded))
+        low = float(np.log(lowest_alpha(factor, margin=SINGLE_MARGIN)))
         high = float(np.log(1e6 * factor.largest))
 
         def error(log_alpha: float) -> float:

@@ -21,9 +21,10 @@ from ..solvers import (
     SvdFactor,
     SymmetricSystem,
 )
+from .looks import Step
 from .problem import WORTH_A_WARNING, Problem
 from .search import search
-from .width import Step, choose_width
+from .width import choose_width
 
 # `auto` takes a form that squares the features' condition only while that costs at most this.
 _AUTO_TOLERANCE = {np.dtype(np.float64): 1e-8, np.dtype(np.float32): 1e-3}

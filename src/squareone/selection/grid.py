@@ -14,6 +14,8 @@ from .objective import Objective
 # Values per decade of the first grid, and the decades below the largest eigenvalue it starts at.
 _PER_DECADE = 4
 _DECADES = {np.dtype(np.float64): 8, np.dtype(np.float32): 4}
+#: λ stays this many rounding errors above zero, and this many where float32 only shows the way.
+MARGIN, SINGLE_MARGIN = 128.0, 16.0
 # Beyond a million times the largest eigenvalue the fit is the mean to six digits.
 _HIGHEST = 1e6
 
@@ -68,12 +70,13 @@ def evaluate(objective: Objective, factor: Factor, alphas: Array) -> Path:
     return Path(alphas, np.concatenate(scores, axis=1), np.concatenate(dof), bits)
 
 
-def lowest_alpha(factor: Factor) -> float:
+def lowest_alpha(factor: Factor, dtype: np.dtype | None = None, margin: float = MARGIN) -> float:
     """The smallest λ that rounding leaves a meaning: some hundred eps times the largest eigenvalue.
 
-    There the relative error to expect is below one per cent.
+    There the relative error to expect is below one per cent. ``dtype`` is that of the factor where
+    nothing else is said; in single precision, on the way only, a smaller margin will do.
     """
-    return 128.0 * float(np.finfo(factor.targets.dtype).eps) * factor.rounded
+    return margin * float(np.finfo(dtype or factor.targets.dtype).eps) * factor.rounded
 
 
 def choose_automatically(objective: Objective, factor: Factor) -> Path:
