@@ -9,7 +9,7 @@ import pytest
 from squareone import RLSClassifier, RLSRegressor
 from squareone.errors import IllConditionedWarning, MemoryLimitError
 from squareone.report import summary
-from squareone.solvers import Task, make_plan, plan
+from squareone.solvers import Task, costs, make_plan, plan
 from squareone.solvers.calibration import PROBES, Machine, Rate
 from squareone.solvers.memory import free_memory, memory_limit, readable
 
@@ -180,9 +180,9 @@ def test_the_flops_are_those_of_the_guide():
 
 
 def test_steps_of_a_search_in_single_precision_count_half():
-    single, double = plan.SEARCH_STEPS
+    single, double = costs.SEARCH_STEPS
     n, d = 6000, 20
-    rest = 2 * n * n * d + 9 * plan.subset_size(n) ** 3
+    rest = 2 * n * n * d + 9 * costs.subset_size(n) ** 3
     step = 2 / 3 * n**3
     assert _flops(task(n, d))["cholesky"] == pytest.approx((single / 2 + double) * step + rest)
     in_single = _flops(task(n, d, itemsize=4))["cholesky"]
@@ -192,11 +192,11 @@ def test_steps_of_a_search_in_single_precision_count_half():
 @pytest.mark.parametrize("n", [400, 2000, 3000, 8000])
 def test_a_search_for_the_width_costs_what_it_does(n):
     d, t = 20, 2
-    m = min(n, plan.WIDTH_ROWS)
-    per_look = 9 * m**3 + 2 * m * m * (t + 1) * plan.WIDTH_ALPHAS + m * m * d
-    search = plan.WIDTH_EIGENDECOMPOSITIONS * per_look
+    m = min(n, costs.WIDTH_ROWS)
+    per_look = 9 * m**3 + 2 * m * m * (t + 1) * costs.WIDTH_ALPHAS + m * m * d
+    search = costs.WIDTH_EIGENDECOMPOSITIONS * per_look
     sizes = {400: [], 2000: [2000], 3000: [2100], 8000: [2000, 5600]}
-    search += sum(plan.WIDTH_STEPS * (k**3 / 3 + k * k * d) for k in sizes[n])
+    search += sum(costs.WIDTH_STEPS * (k**3 / 3 + k * k * d) for k in sizes[n])
     for alphas in (1, 20):
         without, with_ = (_flops(task(n, d, t, alphas=alphas, width_search=w)) for w in (0, 1))
         for solver in without:

@@ -10,7 +10,7 @@ import numpy as np
 from ..arrays import Array
 from ..selection import LeaveOneOut, Path, evaluate
 from ..solvers import Factor, GramFactor
-from ..solvers.plan import AT_ONCE
+from ..solvers.costs import AT_ONCE
 from ..targets import Labels, Responses
 from .problem import Problem
 from .walk import Outcome, report_conditioning

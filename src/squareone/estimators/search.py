@@ -19,7 +19,7 @@ from ..selection import (
 from ..selection.grid import SINGLE_MARGIN
 from ..selection.search import MOST_STEPS
 from ..solvers import CholeskyFactor, Factor, SpectralFactor
-from ..solvers.plan import subset_size
+from ..solvers.costs import subset_size
 from .problem import Problem
 from .width import WidthFound
 

@@ -15,7 +15,7 @@ import numpy as np
 from ..arrays import Array
 from ..kernels.widths import WidthFamily, free_width, term_of, with_width
 from ..selection import bracketed_minimum, feature_widths
-from ..solvers.plan import WIDTH_MOST_BEYOND, WIDTH_QUARTER_BEYOND, WIDTH_ROWS, WIDTH_SHARE
+from ..solvers.costs import WIDTH_MOST_BEYOND, WIDTH_QUARTER_BEYOND, WIDTH_ROWS, WIDTH_SHARE
 from .looks import RIVAL, Journal, Level, Looks, Step
 from .problem import Problem
 

@@ -6,10 +6,11 @@ coefficients. :mod:`~squareone.solvers.plan` chooses among them.
 """
 
 from .cholesky import CholeskyFactor
+from .costs import Task
 from .factor import Factor
 from .features import CentredRows, DualFeatures
 from .gram import GramFactor
-from .plan import Plan, Task, make_plan
+from .plan import Plan, make_plan
 from .spectral import SpectralFactor
 from .symmetric import SymmetricSystem
 from .thin_svd import SvdFactor

@@ -1,0 +1,350 @@
+"""What each solver would do for a task: its operations by kind, and its bytes, from shapes alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from ..arrays import LARGEST_EIGENPROBLEM, TILE, cholesky_workspace, longest_part
+from .calibration import Work
+from .factor import HELD_NUMBERS, PATH_BLOCK, PATH_COLUMNS
+from .features import gram_blocks
+
+#: λ values a bracketed search factors at, in float32 (twice as fast) and in float64.
+SEARCH_STEPS = (7, 1)
+
+#: Rows on which a search for the kernel's width begins, in float64: the eigendecompositions it
+#: takes there, and the λ along each.
+WIDTH_ROWS, WIDTH_EIGENDECOMPOSITIONS, WIDTH_ALPHAS = 1000, 14, 40
+#: Beyond so many rows it goes on with a quarter, and with most of them, which is this share: its
+#: steps in float32 at each size. With fewer it takes them on all rows.
+WIDTH_QUARTER_BEYOND, WIDTH_MOST_BEYOND, WIDTH_SHARE, WIDTH_STEPS = 6000, 2400, 0.7, 5
+
+#: Work n · min(n, d)² (n³ with a kernel) up to which a fit at one λ adds its leave-one-out values.
+AT_ONCE = 2e9
+
+# Pieces in which a path looks for the best λ: a grid, and twice more closely around its best.
+_AUTO_VISITS = 3
+
+
+@dataclass(frozen=True)
+class Task:
+    """What has to be solved, as far as its cost goes.
+
+    Attributes
+    ----------
+    n, d, t : int
+        Rows, features, target columns.
+    itemsize : int
+        Bytes of a number.
+    linear, given : bool
+        Whether the kernel is the linear one, or a precomputed matrix.
+    alphas : int or "auto"
+        How many λ are compared; ``"auto"`` where they are not given.
+    smooth : bool
+        Whether the criterion is a smooth function of one λ, which a bracketed search can follow.
+    fold_work : float
+        Multiplications per λ and row of the basis that leaving out the folds takes: Σ|fold|².
+    largest_fold : int
+        Rows of the largest fold.
+    held : bool
+        Whether the held-out values themselves are needed, not only their squares: a scorer.
+    copied : bool
+        Whether the rows have to be copied, because some of them have weight zero.
+    threads : int
+        Each has a tile of its own.
+    width_search : bool
+        Whether the width of the kernel is searched as well.
+    """
+
+    n: int
+    d: int
+    t: int
+    itemsize: int
+    linear: bool
+    given: bool
+    alphas: int | str
+    smooth: bool
+    fold_work: float = 0.0
+    largest_fold: int = 0
+    held: bool = False
+    copied: bool = False
+    threads: int = 1
+    width_search: bool = False
+
+    @property
+    def bits(self) -> int:
+        """The precision of the rows."""
+        return 8 * self.itemsize
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One way to do it. ``refused`` says why it cannot be taken; empty where it can.
+
+    ``work`` is all that takes time, by kind of operation; what it says to count adds up to the
+    ``flops``.
+    """
+
+    solver: str
+    work: tuple[Work, ...]
+    bytes: float
+    form: str
+    refused: str = ""
+
+    @property
+    def flops(self) -> float:
+        """Operations; those in float32 count half where the rows are in float64."""
+        return sum(w.flops for w in self.work)
+
+
+def candidates_for(task: Task) -> list[Candidate]:
+    if not task.linear:
+        return [_cholesky(task), _spectral(task)]
+    return [_gram(task), _svd(task), _cholesky(task), _spectral(task)]
+
+
+def _path_length(task: Task) -> int:
+    return 60 if isinstance(task.alphas, str) else task.alphas
+
+
+def _counted(
+    task: Task, kind: str, flops: float, size: float, bits: int = 0, *, times: float = 1.0
+) -> Work:
+    """Flops, in the precision of the rows or in another: in half of it they count half.
+
+    ``times`` is how often that takes its time, where the plan's count is a round number.
+    """
+    bits = bits or task.bits
+    return Work(kind, times * flops, size, bits, flops * min(1.0, bits / task.bits))
+
+
+def _visits(task: Task) -> int:
+    """How often the rows are visited: λ are asked for many at a time, then the best one alone.
+
+    For one given λ that can wait until somebody asks, and does if it takes long.
+    """
+    side = min(task.n, task.d) if task.linear else task.n
+    if isinstance(task.alphas, str):
+        return 1 + _AUTO_VISITS
+    if task.alphas == 1 and task.n * side * side > AT_ONCE:
+        return 0
+    return 1 + -(-task.alphas // max(1, PATH_COLUMNS // task.t))
+
+
+def _cholesky(task: Task) -> Candidate:
+    n, m = task.n, task.largest_fold
+    refused = ""
+    if task.alphas == 1:
+        form = "one Cholesky factorisation"
+        work = [
+            *_kernel(task, n),
+            _counted(task, "cholesky", n**3 / 3, n),
+            Work("pass", 1.0 * n * n * task.itemsize, n, task.bits),  # the solutions
+        ]
+        if _visits(task):
+            work.append(Work("inverse", n**3 / 3, n, task.bits))
+    elif task.alphas == "auto":
+        form = "bracketed search, a factorisation per step"
+        work = _search(task)
+        if not task.smooth:
+            refused = (
+                'alpha="auto" is searched by squared error and for all targets at once; give a '
+                "sequence of alphas"
+            )
+    else:
+        form = "a Cholesky factorisation per alpha"
+        work = [*_kernel(task, n), *_steps(task, n, _path_length(task))]
+    numbers = n * n + cholesky_workspace(n) + 2.0 * m * m + 3.0 * TILE * m
+    return _with_width(task, "cholesky", work, numbers, form, refused)
+
+
+def _search(task: Task) -> list[Work]:
+    """For the best λ, after that of the width if there is one, which has come close to it."""
+    n = task.n
+    if width_search(task):
+        return [*_kernel(task, n), *_steps(task, n, SEARCH_STEPS[1])]
+    single, double = SEARCH_STEPS if task.itemsize == 8 else (0, sum(SEARCH_STEPS))
+    start = subset_size(n)
+    return [
+        *_kernel(task, n),
+        *_kernel(task, n, times=float(single > 0)),  # in float32 there is only one
+        *_steps(task, n, single, 32),
+        *_steps(task, n, double),
+        _counted(task, "eigh", 9.0 * start**3, start),
+        *_path(task, start, start, counted=False),
+    ]
+
+
+def _steps(task: Task, n: int, count: int, bits: int = 0) -> list[Work]:
+    """Factorisations of n rows, each at a λ of its own and with the diagonal of its inverse."""
+    bits = bits or task.bits
+    return [
+        _counted(task, "cholesky", count * n**3 / 3, n, bits),
+        _counted(task, "inverse", count * n**3 / 3, n, bits),
+        _counted(task, "product", count * 2 * task.fold_work * n, TILE, bits),
+        # a copy of the triangle, solutions, sums of squares, often an estimate of the condition
+        Work("pass", 4.0 * count * n * n * bits / 8, n, bits),
+        Work("call", 4.0 * count, 1, bits),
+    ]
+
+
+def subset_size(n: int) -> int:
+    """Rows on which a bracketed search looks for its start."""
+    return min(n, 1000, max(256, n // 5))
+
+
+def _kernel(task: Task, n: int, count: int = 1, *, times: float = 1.0) -> list[Work]:
+    """Kernel matrices of n rows, with weights in and the intercept set aside."""
+    work = [
+        Work("pass", times * count * 2.0 * n * n * task.itemsize, n, task.bits),
+        Work("call", times * count * 4.0, 1, task.bits),
+    ]
+    if not task.given:
+        flops = float(count * n * n * task.d)
+        work.append(_counted(task, "product", flops, task.d, times=times))
+        if not task.linear:
+            work.append(Work("evaluation", times * count * n * n / 2, n, task.bits))
+    return work
+
+
+def _spectral(task: Task) -> Candidate:
+    n, m = task.n, task.largest_fold
+    work = [
+        *_kernel(task, n),
+        _counted(task, "eigh", 9.0 * n**3, n),
+        *_path(task, n, n),
+        _counted(task, "product", _path_length(task) * 2 * task.fold_work * n, TILE),
+    ]
+    refused = "" if n <= LARGEST_EIGENPROBLEM else f"LAPACK stops at {LARGEST_EIGENPROBLEM:,} rows"
+    after = 2.0 * m * n + 2.0 * m * m + _path_numbers(task, n)
+    numbers = n * n + max(2.0 * n * n + 6 * n, after)
+    return _with_width(task, "spectral", work, numbers, "eigendecomposition, every alpha", refused)
+
+
+def _path(task: Task, n: int, k: int, *, counted: bool = True) -> list[Work]:
+    """Every λ with n rows and k basis vectors, and the leave-one-out values of the best one."""
+    length, t, visits = _path_length(task), task.t, _visits(task)
+    flops = length * 2.0 * n * k * (t + 1)
+    columns = (t + 1) * length / max(1, visits - 1)
+    walk = _counted(task, "path", flops, columns, times=float(visits > 0))
+    work = [walk if counted else replace(walk, flops=0.0)]
+    if visits:
+        work += [
+            Work("path", 2.0 * n * k * (t + 1), t + 1, task.bits),
+            Work("errors", (length + 1.0) * n * t, n, task.bits),
+            Work("call", 4.0 + visits, 1, task.bits),
+        ]
+    return work
+
+
+def width_search(task: Task) -> list[Work]:
+    """On some rows first, then on more, and on all of them last."""
+    if not task.width_search or task.linear or task.given:
+        return []
+    n, m = task.n, min(task.n, WIDTH_ROWS)
+    count, columns = WIDTH_EIGENDECOMPOSITIONS, WIDTH_ALPHAS * (task.t + 1)
+    work = [
+        *_kernel(task, m, count),
+        _counted(task, "eigh", count * 9.0 * m**3, m, 64),
+        _counted(task, "path", count * 2.0 * m * m * columns, columns, 64),
+    ]
+    sizes = [n // 4] * (n > WIDTH_QUARTER_BEYOND)
+    if n > WIDTH_ROWS:
+        sizes.append(int(WIDTH_SHARE * n) if n > WIDTH_MOST_BEYOND else n)
+    for size in sizes:
+        work += _kernel(task, size, WIDTH_STEPS)
+        work += _steps(replace(task, fold_work=0.0), size, WIDTH_STEPS, 32)
+    return work
+
+
+def _with_width(
+    task: Task, solver: str, work: list[Work], numbers: float, form: str, refused: str
+) -> Candidate:
+    """A candidate that works with the kernel matrix, after the search for its width if any."""
+    most = _kernel_bytes(task, numbers)
+    before = width_search(task)
+    if before:
+        if solver == "cholesky" and task.alphas == "auto":
+            form = "search for width and λ, a factorisation per step"
+        else:
+            form = f"search for the width, then {form}"
+        m = min(task.n, WIDTH_ROWS)  # the distances, the matrix, and what its eigenvectors take
+        most = max(most, _kernel_bytes(replace(task, n=m, itemsize=8), 4.0 * m * m + 6 * m))
+    return Candidate(solver, (*before, *work), most, form, refused)
+
+
+def _kernel_bytes(task: Task, numbers: float) -> float:
+    """With the rows made ready on both sides and kept, and the tiles of every thread."""
+    n = task.n
+    rows = (
+        n * n * task.copied
+        if task.given
+        else n * task.d * ((1 if task.linear else 3) + task.copied)
+    )
+    side = min(n, TILE)
+    tiles = min(task.threads, (n // TILE + 1) * (n // TILE + 2) // 2)
+    return task.itemsize * (numbers + rows + _columns(task)) + 8.0 * 3 * tiles * side * side
+
+
+def _columns(task: Task) -> float:
+    """Numbers for the targets, in the forms a fit needs, and for held-out values."""
+    n, t = task.n, task.t
+    if not (task.held or task.largest_fold):
+        return 8.0 * n * t
+    return 8.0 * n * t + 2.0 * min(max(HELD_NUMBERS, n * t), n * t * _path_length(task))
+
+
+def _path_numbers(task: Task, k: int) -> float:
+    """What a walk along the path holds with k basis vectors: filters, and a block per thread."""
+    columns = min(max(PATH_COLUMNS, task.t), task.t * _path_length(task))
+    rows = min(task.n, max(64, PATH_BLOCK // max(k, columns)))
+    at_once = min(task.threads, -(-task.n // rows))
+    return 2.0 * k * columns + 3.0 * at_once * rows * max(k, columns)
+
+
+def _svd(task: Task) -> Candidate:
+    n, d, m = task.n, task.d, task.largest_fold
+    small, long = min(n, d), max(n, d)
+    work = (
+        _counted(task, "qr", 6.0 * n * d * small, small),
+        _counted(task, "svd", 20.0 * small**3, small),
+        *_path(task, n, small),
+        Work("pass", 8.0 * n * d * task.itemsize, n, task.bits),
+    )
+    form = "QR by row blocks, then SVD" if n > d else "QR of the transposed features, then SVD"
+    k = small + 1
+    part = longest_part(k)
+    kept = long * k * (1 if n > d else 2)
+    at_once = 3.0 * min(long, task.threads * part) * k + 3.0 * (1 + long // part) * k * k
+    folds = 2.0 * m * k + 4.0 * k * k if n > d else 2.0 * m * n + 2.0 * m * m
+    path = _path_numbers(task, small) + (folds if m else 0.0)
+    needed = kept + max(at_once, 4.0 * k * k, path) + _columns(task) + n * d * task.copied
+    return Candidate("svd", work, task.itemsize * needed, form)
+
+
+def _gram(task: Task) -> Candidate:
+    n, d, m = task.n, task.d, task.largest_fold
+    if n <= d:
+        return replace(_spectral(task), solver="gram", form="eigendecomposition of XXᵀ")
+    passes = (1.0 + 2.0 * _visits(task)) / 3.0  # the second one is repeated for every visit
+    work = (
+        _counted(task, "gram", 3.0 * n * d * d, d, times=passes),
+        _counted(task, "eigh", 9.0 * d**3, d, 64),
+        *_path(task, n, d),
+    )
+    refused = (
+        "" if d <= LARGEST_EIGENPROBLEM else f"LAPACK stops at {LARGEST_EIGENPROBLEM:,} features"
+    )
+    block, sums = gram_blocks(n, d)
+    summing = (sums + 1.0 + task.threads) * d * d + 3.0 * task.threads * min(n, block) * d
+    folds = 3.0 * m * (d + 1) + 6.0 * (d + 1) ** 2 if m else 0.0
+    rows = n * d * (task.copied + (task.alphas == 1))  # its own copy, for what is asked later
+    path = 2.0 * d * d + _path_numbers(task, d) + folds
+    needed = max(summing, 4.0 * d * d, path)
+    return Candidate(
+        "gram",
+        work,
+        8.0 * needed + task.itemsize * (rows + _columns(task)),
+        "eigendecomposition of XᵀX, two passes",
+        refused,
+    )
