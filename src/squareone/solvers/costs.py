@@ -1,4 +1,4 @@
-"""What each solver would do for a task: its operations by kind, and its bytes, from shapes alone."""
+"""What each solver would do for a task: operations by kind, and bytes, from shapes alone."""
 
 from __future__ import annotations
 
@@ -98,6 +98,7 @@ class Candidate:
 
 
 def candidates_for(task: Task) -> list[Candidate]:
+    """Every way to do it, in whatever memory."""
     if not task.linear:
         return [_cholesky(task), _spectral(task)]
     return [_gram(task), _svd(task), _cholesky(task), _spectral(task)]
