@@ -236,6 +236,12 @@ def triangular_inverse(L: Array) -> None:
         raise SingularSystemError(msg)
 
 
+def inverse_product(inverse: Array, B: Array) -> Array:
+    """(LLᵀ)⁻¹ B for ``B`` (n, t) from L⁻¹, a lower triangle (n, n). Cost: 2n²t flops."""
+    (trmm,) = scipy.linalg.get_blas_funcs(("trmm",), (inverse, B))
+    return trmm(1.0, inverse.T, trmm(1.0, inverse.T, B, lower=0, trans_a=1), lower=0, overwrite_b=1)
+
+
 def reciprocal_condition(L: Array, norm: float) -> float:
     """Estimate 1 / cond₁ of LLᵀ, whose 1-norm is ``norm``. Cost: a few n² flops."""
     (pocon,) = get_lapack_funcs(("pocon",), (L,))

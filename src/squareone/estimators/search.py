@@ -8,12 +8,14 @@ import numpy as np
 
 from ..errors import SingularSystemError
 from ..selection import (
+    GeneralisedCrossValidation,
     LeaveOneOut,
     Objective,
     Path,
     bracketed_minimum,
     choose_automatically,
     evaluate,
+    log_slope,
     lowest_alpha,
 )
 from ..selection.grid import SINGLE_MARGIN
@@ -25,6 +27,8 @@ from .width import WidthFound
 
 # An error in float64 up to this many times the one in float32 is what was promised.
 _AS_GOOD = 1.002
+# The share of the error that another λ has to promise; Newton steps at most, and how far in log λ.
+_WORTH_A_FACTORISATION, _MOST_NEWTON, _FARTHEST_STEP = 0.01, 8, 1.5
 
 
 def search(problem: Problem, found: WidthFound | None = None) -> tuple[Factor, Path | None]:
@@ -32,17 +36,18 @@ def search(problem: Problem, found: WidthFound | None = None) -> tuple[Factor, P
 
     It starts where an eigendecomposition of a few random rows has its best λ: with the total-loss
     λ that hardly depends on the number of rows. A search for the width has ended beside a λ of
-    its own, which then only has to be confirmed.
+    its own: where it looked at all rows that only has to be confirmed; where it was extrapolated to
+    them, the slope of the error there says whether another λ is worth a factorisation.
     """
     parts: list[Path] = []
+    followed = found is not None and not _needs_search(problem, found)
     if found is not None:
-        start, settled = found.log_alpha, True
+        start, settled = found.log_alpha, followed
     else:
         with problem.stage("start of the search"):
-            start = _start(problem)
-        settled = False
-        if problem.X.dtype == np.float64:
-            start, settled = _search_in_single(problem, start, parts)
+            start, settled = _start(problem), False
+    if not followed and problem.X.dtype == np.float64:
+        start, settled = _search_in_single(problem, start, parts)
     with problem.stage("kernel matrix"):
         system = problem.system()
     with problem.stage("path", MOST_STEPS):
@@ -63,15 +68,51 @@ def search(problem: Problem, found: WidthFound | None = None) -> tuple[Factor, P
             error(0.0)
         elif not settled:
             downhill(start)
-        elif found is None:
+        elif found is None or not followed:
             _confirm(error, start, parts)
         else:
             start = max(start, float(np.log(lowest_alpha(factor))))
             if not error(start) <= found.error * _AS_GOOD:
                 downhill(start)
+            elif found.curvature is not None:
+                _follow_slope(problem, factor, error, start, found.curvature)
         if not any(part.bits[0] == 8 * problem.X.dtype.itemsize for part in parts):
             parts.append(evaluate(problem.objective, factor, np.array([factor.largest])))
     return factor, Path.merge(parts)
+
+
+def _needs_search(problem: Problem, found: WidthFound) -> bool:
+    """Whether λ was extrapolated, by a criterion whose slope is not known."""
+    smooth = isinstance(problem.objective.criterion, LeaveOneOut | GeneralisedCrossValidation)
+    return found.curvature is not None and not smooth
+
+
+def _follow_slope(
+    problem: Problem,
+    factor: CholeskyFactor,
+    error: Callable[[float], float],
+    log_alpha: float,
+    curvature: float,
+) -> None:
+    """Newton steps on log λ while they promise enough, from a point where the error was seen."""
+    low, high = float(np.log(lowest_alpha(factor))), float(np.log(1e6 * factor.largest))
+    slope = log_slope(problem.objective.criterion, factor, float(np.exp(log_alpha)))
+    for _ in range(_MOST_NEWTON):
+        assert slope is not None
+        step = float(np.clip(-slope / curvature, -_FARTHEST_STEP, _FARTHEST_STEP))
+        step = float(np.clip(log_alpha + step, low, high)) - log_alpha
+        promise = -(slope * step + 0.5 * curvature * step**2)
+        if promise <= _WORTH_A_FACTORISATION:
+            return
+        log_alpha += step
+        if error(log_alpha) == np.inf:
+            return
+        before, slope = (
+            slope,
+            log_slope(problem.objective.criterion, factor, float(np.exp(log_alpha))),
+        )
+        assert slope is not None
+        curvature = max((slope - before) / step, 0.25 * curvature)
 
 
 def _seen(problem: Problem, path: Path) -> float:

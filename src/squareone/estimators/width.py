@@ -48,11 +48,14 @@ class WidthFound:
         The best λ beside the chosen width.
     error : float
         The least error seen on all rows; infinite where none was looked at.
+    curvature : float or None
+        Of the log error over log λ, where it was extrapolated to all rows.
     steps : list of Step
     """
 
     log_alpha: float
     error: float
+    curvature: float | None = None
     steps: list[Step] = field(default_factory=list)
 
 
@@ -102,12 +105,11 @@ class _Search:
         log_scale = self._refine(level, start * _OCTAVE)
         if getattr(self.term, "ard", False):
             level, log_scale = self._each_feature(level, log_scale)
-        log_alpha = level.log_alpha_near(log_scale)
-        error = np.inf
+        found = WidthFound(level.log_alpha_near(log_scale), np.inf, steps=self.journal.steps)
         if n > SOME_ROWS and self.problem.objective.scorer is None and level.has_errors():
-            log_scale, log_alpha, error = self._look_around(level, log_scale, log_alpha)
+            log_scale = self._look_around(level, log_scale, found)
         self.problem.kernel = level.family.at(float(np.exp(log_scale)))
-        return WidthFound(log_alpha, error, self.journal.steps)
+        return found
 
     def _each_feature(self, level: Level, log_scale: float) -> tuple[Level, float]:
         """A width for every feature, and then their common scale once more."""
@@ -141,12 +143,11 @@ class _Search:
             worth=1e-4 if last else 2e-3,
         )
 
-    def _look_around(
-        self, level: Level, log_scale: float, log_alpha: float
-    ) -> tuple[float, float, float]:
+    def _look_around(self, level: Level, log_scale: float, found: WidthFound) -> float:
+        """Follow the best width (its log is returned) and λ from a level to all rows."""
         n = self.problem.X.shape[0]
-        curvature = level.curvature(log_scale, log_alpha)
-        point, drift, rows = np.array([log_scale, log_alpha]), _DRIFT, level.part.X.shape[0]
+        curvature = level.curvature(log_scale, found.log_alpha)
+        point, drift, rows = np.array([log_scale, found.log_alpha]), _DRIFT, level.part.X.shape[0]
         for size in (*_parts(n), n):
             before = float(point[0])
             point[0] += drift * np.log(size / rows)
@@ -159,8 +160,10 @@ class _Search:
                 # what looks gain grows with the square of the way from where they start
                 if size == _parts(n)[-1] and looks.gain() * (rest / way) ** 2 < _SETTLED:
                     point[0] += drift * rest
-                    return float(point[0]), float(point[1]), np.inf
-        return float(point[0]), float(point[1]), looks.least
+                    found.log_alpha, found.curvature = float(point[1]), float(curvature[1, 1])
+                    return float(point[0])
+        found.log_alpha, found.error = float(point[1]), looks.least
+        return float(point[0])
 
 
 def _parts(n: int) -> list[int]:

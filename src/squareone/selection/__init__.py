@@ -5,6 +5,7 @@ from .grid import Path, choose_automatically, evaluate, lowest_alpha
 from .objective import Objective
 from .relevance import feature_widths
 from .search import bracketed_minimum
+from .slope import log_slope
 from .surface import descend, fit_curvature
 
 __all__ = [
@@ -20,5 +21,6 @@ __all__ = [
     "feature_widths",
     "fit_curvature",
     "folds_from_splits",
+    "log_slope",
     "lowest_alpha",
 ]

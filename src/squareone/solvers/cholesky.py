@@ -12,6 +12,7 @@ from ..arrays import (
     cholesky_solve,
     column_square_sums,
     copy_triangle,
+    inverse_product,
     reciprocal_condition,
     triangular_inverse,
 )
@@ -43,6 +44,8 @@ class CholeskyFactor(Factor):
     """
 
     many_at_once = False
+    #: λ of the factor at hand, in the units of the matrix.
+    shift: float
 
     def __init__(self, system: SymmetricSystem, *, several: bool, given: bool = False) -> None:
         self.system = system
@@ -90,9 +93,9 @@ class CholeskyFactor(Factor):
         if self._alpha == alpha:
             return
         self._alpha = None
-        self._shift = min(float(self.scaled(alpha)), self._most)
+        self.shift = min(float(self.scaled(alpha)), self._most)
         try:
-            self._factor_shifted(self._shift)
+            self._factor_shifted(self.shift)
         except SingularSystemError as failure:
             precision = self.targets.dtype.name
             msg = (
@@ -121,8 +124,17 @@ class CholeskyFactor(Factor):
             self._complements, self._alpha = diagonal, alpha
         return self._complements
 
+    def inverse_times(self, B: Array) -> Array:
+        """The inverse without the direction u, at the current λ, times ``B`` (n, m) → (n, m)."""
+        self.complements()  # L becomes its inverse
+        product = inverse_product(self.system.matrix, B)
+        u = self.weighting.direction
+        if u is not None:
+            product -= np.outer(u, (u @ B) * B.dtype.type(self._share_of_u()))
+        return product
+
     def _share_of_u(self) -> float:
-        return 1.0 / (self.system.tau + self._shift)
+        return 1.0 / (self.system.tau + self.shift)
 
     def visit(self, alphas: Array, visitor: Visitor) -> None:
         t = self.targets.shape[1]
@@ -159,14 +171,14 @@ class CholeskyFactor(Factor):
         dof = np.empty(alphas.size)
         for i, alpha in enumerate(alphas):
             self.factor(float(alpha))
-            dof[i] = self.n - self._shift * self.complements().sum()
+            dof[i] = self.n - self.shift * self.complements().sum()
         return dof
 
     def coefficients(self, alphas: Array) -> tuple[Array, Array]:
         A = np.empty_like(self.targets)
         for alpha in np.unique(alphas):
             self.factor(float(alpha))
-            excess = max(float(self.scaled(alpha)) / self._shift, 1.0) if self._shift else 1.0
+            excess = max(float(self.scaled(alpha)) / self.shift, 1.0) if self.shift else 1.0
             A[:, alphas == alpha] = self.solutions[:, alphas == alpha] / A.dtype.type(excess)
         return self.system.expansion(A)
 
