@@ -22,13 +22,14 @@ from ..selection import (
     Folds,
     GeneralisedCrossValidation,
     LeaveOneOut,
+    MarginalLikelihood,
     folds_from_splits,
 )
 from ..selection.criteria import Criterion
 from ..solvers import Plan, Task, make_plan
 from ..solvers.memory import memory_limit as bytes_allowed
 from ..targets import Labels, Responses
-from . import validation
+from . import hindsight, validation
 from .callbacks import CallbackSupport, fit_progress
 from .problem import Problem, Request
 from .record import Record
@@ -38,6 +39,7 @@ from .walk import solve
 # Work that takes more than a second everywhere: its progress is shown from the start.
 _LENGTHY = 1e12
 
+CRITERIA = ("loo", "gcv", "holdout", "marginal_likelihood")
 SOLVERS = ("auto", "cholesky", "gram", "spectral", "svd")
 
 
@@ -48,7 +50,7 @@ class RegularisedLeastSquares(CallbackSupport, BaseEstimator):
         "kernel": [StrOptions(set(BY_NAME)), Kernel],
         "alpha": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left"), "array-like"],
         "solver": [StrOptions(set(SOLVERS))],
-        "criterion": [StrOptions({"loo", "gcv", "holdout"})],
+        "criterion": [StrOptions(set(CRITERIA))],
         "cv": [
             None,
             Interval(Integral, 2, None, closed="left"),
@@ -106,6 +108,10 @@ class RegularisedLeastSquares(CallbackSupport, BaseEstimator):
     def _row_weights(self, y: Array, weights: Array | None) -> Array | None:
         """Weights (n,) of the fit, from the user's weights and classes."""
 
+    def _fixed_scale(self) -> float | None:
+        """The scale of the Gaussian process, where it is given."""
+        return None
+
     # --- fit ---
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
@@ -133,7 +139,13 @@ class RegularisedLeastSquares(CallbackSupport, BaseEstimator):
             with fit_progress(self, X, y, sample_weight, lengthy=lengthy) as progress:
                 problem = Problem.of(request, progress)
                 outcome = solve(problem)
-                record = Record(problem, outcome, request.targets, keep_factor=self.keep_factor)
+                record = Record(
+                    problem,
+                    outcome,
+                    request.targets,
+                    keep_factor=self.keep_factor,
+                    memory_limit=self.memory_limit,
+                )
                 self._remember(problem, record, request.targets)
         except BaseException:  # an interrupt too: never half fitted
             self._forget()
@@ -215,9 +227,10 @@ class RegularisedLeastSquares(CallbackSupport, BaseEstimator):
                 f'{kernel!r}. Use "cholesky", "spectral" or "auto"'
             )
             raise ValueError(msg)
-        if self.scoring is not None and self.cv is None and self.criterion == "gcv":
+        without_rows = self.criterion in ("gcv", "marginal_likelihood")
+        if self.scoring is not None and self.cv is None and without_rows:
             msg = (
-                'criterion="gcv" holds no rows out, so there is nothing for '
+                f'criterion="{self.criterion}" holds no rows out, so there is nothing for '
                 f'scoring={self.scoring!r} to score: use criterion="loo", "holdout" or cv'
             )
             raise ValueError(msg)
@@ -241,13 +254,15 @@ class RegularisedLeastSquares(CallbackSupport, BaseEstimator):
         rng: np.random.RandomState,
         alpha: float | Array | str,
     ) -> Criterion:
-        if self.cv is None and self.criterion in ("gcv", "loo"):
+        if self.cv is None and self.criterion != "holdout":
             if kept.size < 2 and not isinstance(alpha, float):
                 msg = (
                     f"criterion={self.criterion!r} needs at least two rows of positive weight to "
                     f"choose alpha, got n_samples = {kept.size}: give a number for alpha"
                 )
                 raise ValueError(msg)
+            if self.criterion == "marginal_likelihood":
+                return MarginalLikelihood(self._fixed_scale())
             return LeaveOneOut() if self.criterion == "loo" else GeneralisedCrossValidation()
         from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit, check_cv
 
@@ -291,7 +306,7 @@ class RegularisedLeastSquares(CallbackSupport, BaseEstimator):
     def _remember(self, problem: Problem, record: Record, targets: Responses | Labels) -> None:
         self.kernel_ = problem.kernel
         self.plan_ = problem.plan
-        self.alpha_ = record.alphas if problem.objective.per_target else float(record.alphas[0])
+        self.alpha_ = record.alphas if record.per_target else float(record.alphas[0])
         model = record.model
         self.intercept_ = targets.shaped(model.intercepts[None, :])[0]
         if isinstance(model, Hyperplane):
@@ -339,13 +354,83 @@ class RegularisedLeastSquares(CallbackSupport, BaseEstimator):
         """Trace of the hat matrix at the chosen λ. One per target if λ is."""
         return self._recorded().degrees_of_freedom("effective_dof_")
 
-    def _values(self, X: Any) -> Array:
-        """f at the rows of X → (n, t)."""
+    @property
+    def loo_residuals_(self) -> Array:
+        """Targets less :attr:`loo_predictions_`; for classifiers those are columns of ±1."""
+        record = self._recorded()
+        return record.targets.shaped(hindsight.residuals(record))
+
+    @property
+    def leverages_(self) -> Array:
+        """How much each row's fitted value follows its own target; one column per target if λ is.
+
+        Their sum is :attr:`effective_dof_`; a row of weight zero has none.
+        """
+        record = self._recorded()
+        found = hindsight.leverages(record)
+        return found if record.per_target else found[:, 0]
+
+    def influence(self, X: Any) -> Array:
+        """How predictions at the rows of ``X`` would change if a training row were left out.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d)
+            Rows; for a precomputed kernel its values with the training rows (m, n).
+
+        Returns
+        -------
+        array of shape (m, n) or (m, n, t)
+            Entry (j, i): the prediction (decision value) at row j of the fit without training row
+            i, less the present one. Exact, and without any fit.
+
+        Notes
+        -----
+        **Cost**: 2n²m flops with ``cholesky`` and twice that with ``spectral``, n·m·d with
+        features; memory for the result and one block.
+        """
+        record = self._recorded()
+        change = hindsight.influence(record, self._rows(X))
+        return change[:, :, 0] if change.shape[2] == 1 else change
+
+    def suspicious_rows(self, n: int | None = None) -> Array:
+        """Training rows whose targets the other rows believe least: look for mistakes there first.
+
+        Rows are ordered by their leave-one-out values: for classes by how much these prefer another
+        class to that of the row, for labels by the worst of them, for numbers by the leave-one-out
+        error relative to what the model expects of it.
+
+        Parameters
+        ----------
+        n : int, optional
+            How many; all rows of positive weight where it is not given.
+
+        Returns
+        -------
+        array of shape (n,)
+            Row numbers, the most suspicious first.
+        """
+        record = self._recorded()
+        order = record.kept[np.argsort(-hindsight.suspicion(record), kind="stable")]
+        if n is None:
+            return order
+        if not isinstance(n, Integral) or isinstance(n, bool) or not 0 < n <= order.size:
+            msg = f"n={n!r}: a number of rows from 1 to {order.size} is expected, or None for all"
+            raise ValueError(msg)
+        return order[:n]
+
+    def _rows(self, X: Any) -> Array:
+        """New rows, checked, in the precision of the model."""
         record = self._recorded()
         if validation.is_precomputed(self.kernel_):
             validation.check_kernel_values(X, self.n_features_in_)
         X = validation.check_rows(self, X, reset=False)
-        return record.model.values(X.astype(record.model.dtype, copy=False))
+        return X.astype(record.model.dtype, copy=False)
+
+    def _values(self, X: Any) -> Array:
+        """f at the rows of X → (n, t)."""
+        record = self._recorded()
+        return record.model.values(self._rows(X))
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters; ``kernel__sigma`` reaches into a kernel object.

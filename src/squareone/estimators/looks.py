@@ -64,7 +64,7 @@ class Journal:
         step = Step(
             sigma=scale * geometric_mean(family.shape),
             alpha=float(path.alphas[i]),
-            score=float(path.scores[:, i].mean()),
+            score=float(path.reported[:, i].mean()),
             dof=float(path.dof[i]),
             rows=rows,
             bits=int(path.bits[i]),

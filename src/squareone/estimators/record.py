@@ -8,11 +8,16 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array
-from ..selection import LeaveOneOut, Path, evaluate
-from ..solvers import Factor, GramFactor
+from ..errors import MemoryLimitError
+from ..selection import LeaveOneOut, MarginalLikelihood, Objective, Path, evaluate
+from ..selection.likelihood import contrasts
+from ..solvers import CholeskyFactor, Factor, GramFactor
 from ..solvers.costs import AT_ONCE
+from ..solvers.memory import memory_limit as bytes_allowed
+from ..solvers.memory import readable
 from ..targets import Labels, Responses
 from .problem import Problem
+from .sample import Sample
 from .walk import Outcome, report_conditioning
 
 
@@ -21,24 +26,45 @@ class Record:
 
     Where λ was chosen, or where it costs next to nothing, the score and the leave-one-out values
     are computed at once; for one given λ and many rows on first access, from the kept
-    factorisation. That is dropped with ``keep_factor=False`` and never pickled.
+    factorisation. That is dropped with ``keep_factor=False`` and never pickled; a kernel model,
+    which keeps its rows, factors them again when it is asked for what needs it.
     """
 
     def __init__(
-        self, problem: Problem, outcome: Outcome, targets: Responses | Labels, *, keep_factor: bool
+        self,
+        problem: Problem,
+        outcome: Outcome,
+        targets: Responses | Labels,
+        *,
+        keep_factor: bool,
+        memory_limit: float | str | None = None,
     ) -> None:
         self.targets = targets
         self.model = outcome.model
         self.alphas = outcome.alphas
-        self._objective = problem.objective
-        self._kept = problem.kept
+        self.kept = problem.kept
+        self.steps = outcome.steps
+        self.keep_factor = keep_factor
+        self.memory_limit = memory_limit
+        self.per_target = problem.objective.per_target
+        # the model's own copy of the rows, where it has one: the user's may change
+        rows = getattr(outcome.model, "centers", None)
+        self.sample = Sample(
+            problem.X[:0] if rows is None else rows,
+            problem.Y,
+            problem.weights,
+            problem.intercept,
+            problem.kernel,
+        )
+        self.unit = problem.unit
+        self._objective: Objective | None = problem.objective
         self._dropped_values = outcome.model.values(problem.dropped)
+        self._dropped_columns = problem.dropped_columns
         self._walked = outcome.path
-        self._steps = outcome.steps
         self._width = problem.width()
         self._factor: Factor | None = outcome.factor
         now = outcome.path is not None or _negligible(problem)
-        if now and self._kept.size > 1:
+        if now and self.kept.size > 1:
             with problem.stage("leave-one-out values"):
                 _ = self._path(""), self.leave_one_out_values
         elif isinstance(outcome.factor, GramFactor) and keep_factor:
@@ -47,28 +73,65 @@ class Record:
             self._factor = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "_factor": None}
+        state = {**vars(self), "_factor": None}
+        if self._walked is not None or (self._objective and self._objective.scorer is not None):
+            state["_objective"] = None  # done with, or, with a scorer inside, not to be pickled
+        return state
 
-    def _kept_factor(self, name: str) -> Factor:
-        if self._factor is None:
+    @property
+    def n_rows(self) -> int:
+        """All the user's rows, those of weight zero too."""
+        return self.kept.size + self._dropped_values.shape[0]
+
+    def factor(self, name: str) -> Factor:
+        """The factorisation, made again if need be, for what is asked by ``name``.
+
+        Cost: nothing, or n²d + n³/3 flops and n² numbers to make it again.
+        """
+        if self._factor is not None:
+            return self._factor
+        if self.sample.linear or self.sample.given:
+            why = (
+                "a linear model does not keep the rows it was fitted to"
+                if self.sample.linear
+                else "a model of a precomputed kernel does not keep its matrix"
+            )
             msg = (
-                f"{name} was not computed while the factorisation was there (keep_factor=False, or "
-                "the estimator was copied or pickled): fit again with keep_factor=True and read "
-                "it then"
+                f"{name} needs the factorisation, which is gone (keep_factor=False, or the "
+                f"estimator was copied, pickled or loaded), and {why}: fit again with "
+                "keep_factor=True and ask then"
             )
             raise AttributeError(msg)
-        return self._factor
+        n, itemsize = self.sample.X.shape[0], self.sample.X.dtype.itemsize
+        needed, allowed = float(n * n * itemsize), bytes_allowed(self.memory_limit)
+        if needed > allowed:
+            msg = (
+                f"{name} has to factor the kernel matrix of {n:,} rows again: {readable(needed)}, "
+                f"and {readable(allowed)} are free or allowed by memory_limit"
+            )
+            raise MemoryLimitError(msg)
+        several = np.unique(self.alphas).size > 1
+        factor = CholeskyFactor(self.sample.system(), several=several)
+        if self.keep_factor:
+            self._factor = factor
+        return factor
 
-    def _check_rows(self) -> None:
-        if self._kept.size < 2:
+    def check_rows(self) -> None:
+        """Refuse to leave out the only row there is."""
+        if self.kept.size < 2:
             msg = "one row of positive weight: there is nothing left when it is left out"
             raise AttributeError(msg)
+
+    # --- the path ---
 
     def _path(self, name: str) -> Path:
         """The path; for a given λ its one point, computed now, for the attribute ``name``."""
         if self._walked is None:
-            self._check_rows()
-            factor = self._kept_factor(name)
+            self.check_rows()
+            if self._objective is None:
+                msg = f"{name} was not computed before the estimator was pickled: fit again"
+                raise AttributeError(msg)
+            factor = self.factor(name)
             self._walked = evaluate(self._objective, factor, self.alphas[:1])
             report_conditioning(factor, self.alphas)
         return self._walked
@@ -76,32 +139,33 @@ class Record:
     def path(self, name: str) -> dict[str, Array]:
         """One array per column, ``alpha`` ascending."""
         path = self._path(name)
-        columns = {"alpha": path.alphas, "score": path.scores.mean(axis=0)}
-        if self._objective.per_target:
-            columns |= {f"score_{i}": row for i, row in enumerate(path.scores)}
-        columns |= {"effective_dof": path.dof, "bits": path.bits}
-        if self._steps:
+        columns = {"alpha": path.alphas, "score": path.reported.mean(axis=0)}
+        if self.per_target:
+            columns |= {f"score_{i}": row for i, row in enumerate(path.reported)}
+        errors = path.errors.mean(axis=0) if path.errors.shape[0] == 1 else np.nan * path.alphas
+        columns |= {"standard_error": errors, "effective_dof": path.dof, "bits": path.bits}
+        if self.steps:
             return self._with_steps(columns)
         return {name: values.copy() for name, values in columns.items()}
 
     def _with_steps(self, columns: dict[str, Array]) -> dict[str, Array]:
         """The looks of the search for the width first, with the columns that only they need."""
         last = self._walked.alphas.size if self._walked is not None else 0
-        steps = {
-            "alpha": [step.alpha for step in self._steps],
-            "score": [step.score for step in self._steps],
-            "effective_dof": [step.dof for step in self._steps],
-            "bits": [step.bits for step in self._steps],
-            "sigma": [step.sigma for step in self._steps],
-            "rows": [step.rows for step in self._steps],
+        seen = {
+            "alpha": [step.alpha for step in self.steps],
+            "score": [step.score for step in self.steps],
+            "effective_dof": [step.dof for step in self.steps],
+            "bits": [step.bits for step in self.steps],
+            "sigma": [step.sigma for step in self.steps],
+            "rows": [step.rows for step in self.steps],
         }
         columns |= {
             "sigma": np.full(last, self._width),
-            "rows": np.full(last, self._kept.size),
+            "rows": np.full(last, self.kept.size),
         }
-        nothing = np.full(len(self._steps), np.nan)  # a score per target was not computed
+        nothing = np.full(len(self.steps), np.nan)  # a score per target was not computed
         return {
-            name: np.concatenate([steps.get(name, nothing), values])
+            name: np.concatenate([seen.get(name, nothing), values])
             for name, values in columns.items()
         }
 
@@ -109,36 +173,92 @@ class Record:
         """``values`` (c, L) at the chosen λ: a number, or (t,) with one λ per target."""
         best = path.best()
         chosen = values[np.arange(best.size) % values.shape[0], best]
-        return chosen if self._objective.per_target else float(chosen[0])
+        return chosen if self.per_target else float(chosen[0])
 
     def best_score(self, name: str) -> float | Array:
         """Score of the chosen λ; one per target if λ is."""
         path = self._path(name)
-        return self._at_best(path, path.scores)
+        return self._at_best(path, path.reported)
 
     def degrees_of_freedom(self, name: str) -> float | Array:
         """Trace of the hat matrix at the chosen λ; one per target if λ is."""
         path = self._path(name)
         return self._at_best(path, path.dof[None, :])
 
+    # --- one λ, every row ---
+
+    @property
+    def columns(self) -> Array:
+        """Target columns (n, t) of all the user's rows, in their units."""
+        columns = np.empty((self.n_rows, self.sample.Y.shape[1]), self.sample.Y.dtype)
+        columns[self.kept] = self.sample.Y * self.sample.Y.dtype.type(self.unit)
+        columns[self.dropped] = self._dropped_columns
+        return columns
+
+    @property
+    def dropped(self) -> Array:
+        """Which of the user's rows have weight zero: a mask (n,)."""
+        dropped = np.ones(self.n_rows, bool)
+        dropped[self.kept] = False
+        return dropped
+
     @cached_property
     def leave_one_out_values(self) -> Array:
         """(n, t) over all the user's rows; a row of weight zero has its plain prediction."""
-        self._check_rows()
-        factor = self._kept_factor("loo_predictions_")
-        n = self._kept.size + self._dropped_values.shape[0]
-        Y, unit = self._objective.targets, self._objective.unit
-        values = np.empty((n, Y.shape[1]), Y.dtype)
-        dropped = np.ones(n, bool)
-        dropped[self._kept] = False
-        values[dropped] = self._dropped_values
-        for alpha in np.unique(self.alphas):
-            columns = np.flatnonzero(self.alphas == alpha)
+        self.check_rows()
+        factor = self.factor("loo_predictions_")
+        Y = self.sample.Y
+        values = np.empty((self.n_rows, Y.shape[1]), Y.dtype)
+        values[self.dropped] = self._dropped_values
+        for alpha, columns in self.by_alpha():
             _, errors = LeaveOneOut().held_out(factor, np.array([alpha]))
-            values[np.ix_(self._kept, columns)] = (Y - errors[:, :, 0])[:, columns] * unit
+            values[np.ix_(self.kept, columns)] = (Y - errors[:, :, 0])[:, columns] * self.unit
         report_conditioning(factor, self.alphas)
         values.flags.writeable = False
         return values
+
+    def by_alpha(self) -> list[tuple[float, Array]]:
+        """Every λ there is, with the target columns (c,) it belongs to."""
+        return [
+            (float(alpha), np.flatnonzero(self.alphas == alpha)) for alpha in np.unique(self.alphas)
+        ]
+
+    @cached_property
+    def complements(self) -> Array:
+        """1 − leverage of the rows of the fit, one column per target: (n, t)."""
+        factor = self.factor("leverages_")
+        complements = np.empty((self.kept.size, self.alphas.size))
+        for alpha, columns in self.by_alpha():
+            one = np.empty((self.kept.size, 1))
+
+            def store(rows: slice, _: Array, some: Array, one: Array = one) -> None:
+                one[rows] = some
+
+            at = np.array([alpha])
+            factor.visit(at, store)
+            # they come up to a factor, and their sum is known
+            one *= max(factor.n - float(factor.degrees_of_freedom(at)[0]), 0.0) / one.sum()
+            complements[:, columns] = one
+        return complements
+
+    @cached_property
+    def scales(self) -> Array:
+        """ŝ = √(ỹᵀc/n), or over n − 1 with an intercept, for every target (t,), in its units."""
+        factor = self.factor("the scale of the posterior")
+        scales = np.empty(self.alphas.size)
+        for alpha, columns in self.by_alpha():
+            energies = factor.energies(np.array([alpha]))[:, 0] / max(contrasts(factor), 1)
+            scales[columns] = np.sqrt(energies[columns]) * self.unit
+        return scales
+
+    def log_likelihood(self, scale: float | None, name: str) -> Array:
+        """Log marginal likelihood of every target (t,)."""
+        factor = self.factor(name)
+        found = np.empty(self.alphas.size)
+        criterion = MarginalLikelihood(scale).in_units(self.unit)
+        for alpha, columns in self.by_alpha():
+            found[columns] = criterion.log_likelihoods(factor, np.array([alpha]))[columns, 0]
+        return found - contrasts(factor) * np.log(self.unit)
 
 
 def _negligible(problem: Problem) -> bool:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from numbers import Real
+from typing import Any, ClassVar
 
+import numpy as np
 from sklearn.base import RegressorMixin
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..arrays import Array
+from ..kernels import Kernel
+from ..models.intervals import METHODS
 from ..targets import Responses
+from . import hindsight
 from .base import RegularisedLeastSquares
 from .target_validation import check_responses
 
@@ -131,24 +137,147 @@ class RLSRegressor(RegressorMixin, RegularisedLeastSquares):
     sigma = 0.29, alpha = 0.64
     """
 
-    def predict(self, X: Any) -> Array:
-        """Predict targets.
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **RegularisedLeastSquares._parameter_constraints,
+        "scale": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
+    }
+
+    def __init__(
+        self,
+        kernel: str | Kernel = "gaussian",
+        alpha: Any = "auto",
+        *,
+        solver: str = "auto",
+        criterion: str = "loo",
+        cv: Any = None,
+        scoring: Any = None,
+        fit_intercept: bool = True,
+        alpha_per_target: bool = False,
+        validation_fraction: float = 0.1,
+        memory_limit: float | str | None = None,
+        keep_factor: bool = True,
+        random_state: Any = None,
+        verbose: int = 0,
+        scale: float | str = "auto",
+    ) -> None:
+        super().__init__(
+            kernel,
+            alpha,
+            solver=solver,
+            criterion=criterion,
+            cv=cv,
+            scoring=scoring,
+            fit_intercept=fit_intercept,
+            alpha_per_target=alpha_per_target,
+            validation_fraction=validation_fraction,
+            memory_limit=memory_limit,
+            keep_factor=keep_factor,
+            random_state=random_state,
+            verbose=verbose,
+        )
+        self.scale = scale
+
+    def predict(self, X: Any, return_std: bool = False) -> Array | tuple[Array, Array]:
+        """Predict targets, and how sure the Gaussian process behind the model is of them.
 
         Parameters
         ----------
         X : array-like of shape (m, d)
             Rows; for a precomputed kernel its values with the training rows (m, n).
+        return_std : bool, default=False
+            Return also the posterior standard deviation of f at each row, without the noise of a
+            new target, in the units of y.
 
         Returns
         -------
-        array of shape (m,) or (m, t)
+        array of shape (m,) or (m, t), or a pair of them
 
         Notes
         -----
-        **Cost**: m·n·(d + t) multiplications with a kernel, in bounded memory; m·d·t without.
+        **Cost**: m·n·(d + t) multiplications with a kernel, in bounded memory; m·d·t without. The
+        standard deviations take 2n²m flops more with ``cholesky``, n·m·d with features.
         """
-        values = self._values(X)
-        return self._record.targets.shaped(values)
+        record = self._recorded()
+        rows = self._rows(X)
+        values = record.targets.shaped(record.model.values(rows))
+        if not return_std:
+            return values
+        deviations = hindsight.standard_deviations(record, rows, self._fixed_scale(), noise=False)
+        return values, record.targets.shaped(deviations)
+
+    def predict_interval(self, X: Any, coverage: float = 0.9, method: str = "jackknife+") -> Array:
+        """Intervals that contain a new target with a given probability.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d)
+            Rows; for a precomputed kernel its values with the training rows (m, n).
+        coverage : float, default=0.9
+            The share of new targets to be covered.
+        method : {"jackknife+", "jackknife", "minmax", "gaussian"}, default="jackknife+"
+            ``"jackknife+"``: from the predictions and errors of all leave-one-out models (Barber et
+            al. 2021). For exchangeable rows, and σ and λ not chosen on them, at least
+            2·coverage − 1 is guaranteed, and about ``coverage`` is seen. ``"minmax"``: wider, and
+            ``coverage`` itself is guaranteed. ``"jackknife"``: the prediction ± a quantile of the
+            leave-one-out errors; nothing is guaranteed. ``"gaussian"``: from the posterior of a
+            Gaussian process with normal noise; right if that is.
+
+        Returns
+        -------
+        array of shape (m, 2) or (m, t, 2)
+            Lower and upper ends.
+
+        Notes
+        -----
+        Exact, without any fit, with weights and an intercept. A row counts once whatever its
+        weight; rows of weight zero do not.
+
+        **Cost**: 2n²m flops with ``cholesky``, twice that with ``spectral``, n·m·d with features,
+        in blocks; nothing beyond a prediction for ``"jackknife"``.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_diabetes
+        >>> from squareone import RLSRegressor
+        >>> X, y = load_diabetes(return_X_y=True)
+        >>> model = RLSRegressor().fit(X[:300], y[:300])
+        >>> low, high = model.predict_interval(X[300:], coverage=0.9).T
+        >>> round(float(((low <= y[300:]) & (y[300:] <= high)).mean()), 2)
+        0.92
+        """
+        if not isinstance(coverage, Real) or not 0 < coverage < 1:
+            msg = f"coverage={coverage!r}: a number between 0 and 1, such as 0.9, is expected"
+            raise ValueError(msg)
+        if method not in METHODS:
+            msg = f"method={method!r}: one of {', '.join(map(repr, METHODS))} is expected"
+            raise ValueError(msg)
+        record = self._recorded()
+        found = hindsight.intervals(
+            record, self._rows(X), float(coverage), method, self._fixed_scale()
+        )
+        return found[:, 0] if record.targets.vector else found
+
+    @property
+    def log_marginal_likelihood_(self) -> float | Array:
+        """Log density of the targets under the Gaussian process, at the chosen σ and λ.
+
+        With ``scale="auto"`` at the most likely scale; with an intercept that of the contrasts,
+        which it does not change. One per target for several.
+        """
+        record = self._recorded()
+        found = record.log_likelihood(self._fixed_scale(), "log_marginal_likelihood_")
+        return float(found[0]) if found.size == 1 else found
+
+    @property
+    def scale_(self) -> float | Array:
+        """s, by which the Gaussian process scales the kernel and the noise, in the units of y."""
+        record = self._recorded()
+        fixed = self._fixed_scale()
+        found = record.scales if fixed is None else np.full(record.alphas.size, fixed)
+        return float(found[0]) if found.size == 1 else found
+
+    def _fixed_scale(self) -> float | None:
+        return None if isinstance(self.scale, str) else float(self.scale)
 
     def _read_targets(self, X: Array, y: Any) -> tuple[Array, Responses, Array]:
         y = check_responses(y, X)

@@ -8,13 +8,13 @@ import numpy as np
 
 from ..errors import SingularSystemError
 from ..selection import (
-    GeneralisedCrossValidation,
     LeaveOneOut,
     Objective,
     Path,
     bracketed_minimum,
     choose_automatically,
     evaluate,
+    has_slope,
     log_slope,
     lowest_alpha,
 )
@@ -83,8 +83,7 @@ def search(problem: Problem, found: WidthFound | None = None) -> tuple[Factor, P
 
 def _needs_search(problem: Problem, found: WidthFound) -> bool:
     """Whether λ was extrapolated, by a criterion whose slope is not known."""
-    smooth = isinstance(problem.objective.criterion, LeaveOneOut | GeneralisedCrossValidation)
-    return found.curvature is not None and not smooth
+    return found.curvature is not None and not has_slope(problem.objective.criterion)
 
 
 def _follow_slope(
@@ -117,9 +116,9 @@ def _follow_slope(
 
 def _seen(problem: Problem, path: Path) -> float:
     """The error at the one λ of a path, shown to who waits."""
-    score = float(path.scores[0, 0])
-    problem.progress.step(f"alpha = {path.alphas[0]:.3g}", score)
-    return -score
+    shown = float(path.reported[0, 0])
+    problem.progress.step(f"alpha = {path.alphas[0]:.3g}", shown)
+    return -float(path.scores[0, 0])
 
 
 def _start(problem: Problem) -> float:

@@ -82,7 +82,7 @@ def _choose(problem: Problem, factor: Factor) -> Path | None:
             path = choose_automatically(problem.objective, factor)
         else:
             path = evaluate(problem.objective, factor, alpha)
-        for value, score in zip(path.alphas, path.scores.mean(axis=0), strict=True):
+        for value, score in zip(path.alphas, path.reported.mean(axis=0), strict=True):
             problem.progress.step(f"alpha = {value:.3g}", float(score))
         return path
 

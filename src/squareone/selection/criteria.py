@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,17 +18,36 @@ from ..solvers import Factor
 __all__ = ["Criterion", "Fold", "Folds", "GeneralisedCrossValidation", "LeaveOneOut"]
 
 
+class Measured(NamedTuple):
+    """One row per target, and last that of all targets together: (t + 1, L) each."""
+
+    means: Array
+    errors: Array
+
+
 class Criterion(ABC):
     """A number per target and λ; the smaller the better."""
 
     name: str
 
     @abstractmethod
+    def measure(self, factor: Factor, alphas: Array) -> Measured:
+        """The number, and its standard error where it has one, for ``alphas`` (L,)."""
+
     def mean_squares(self, factor: Factor, alphas: Array) -> Array:
-        """Mean square of the held-out errors for ``alphas`` (L,) → (t, L), weighted by w."""
+        """The number for ``alphas`` (L,) → (t, L): a mean square of errors, weighted by w."""
+        return self.measure(factor, alphas).means[:-1]
+
+    def reported(self, means: Array, factor: Factor, unit: float) -> Array:
+        """The score to show, greater is better, for ``means`` (c, L) of targets over ``unit``."""
+        return -means * unit * unit
 
     def restricted(self, rows: Array) -> Criterion:
         """The same criterion for a fit on ``rows`` (m,) only."""
+        return self
+
+    def in_units(self, unit: float) -> Criterion:
+        """The same criterion for targets divided by ``unit``."""
         return self
 
     def held_out(self, factor: Factor, alphas: Array) -> tuple[Array, Array]:
@@ -45,18 +64,18 @@ class LeaveOneOut(Criterion):
 
     name = "loo"
 
-    def mean_squares(self, factor: Factor, alphas: Array) -> Array:
+    def measure(self, factor: Factor, alphas: Array) -> Measured:
         sums: dict[int, Array] = {}
+        root = factor.weighting.root
 
         def add(rows: slice, residuals: Array, complements: Array) -> None:
             errors = np.divide(
                 residuals, complements[:, None, :], out=residuals, casting="same_kind"
             )
-            sums[rows.start] = np.einsum("itl,itl->tl", errors, errors, dtype=np.float64)
+            sums[rows.start] = _moments(errors, None if root is None else root[rows])
 
         factor.visit(alphas, add)
-        total = np.sum([sums[start] for start in sorted(sums)], axis=0)
-        return total / factor.weighting.total_root**2
+        return _weighted_mean(np.sum([sums[start] for start in sorted(sums)], axis=0))
 
     def held_out(self, factor: Factor, alphas: Array) -> tuple[Array, Array]:
         errors = np.empty((factor.n, factor.targets.shape[1], alphas.size), factor.targets.dtype)
@@ -73,7 +92,7 @@ class GeneralisedCrossValidation(Criterion):
 
     name = "gcv"
 
-    def mean_squares(self, factor: Factor, alphas: Array) -> Array:
+    def measure(self, factor: Factor, alphas: Array) -> Measured:
         sums: dict[int, tuple[Array, Array]] = {}
 
         def add(rows: slice, residuals: Array, complements: Array) -> None:
@@ -83,7 +102,9 @@ class GeneralisedCrossValidation(Criterion):
         factor.visit(alphas, add)
         squares = np.sum([sums[start][0] for start in sorted(sums)], axis=0)
         traces = np.sum([sums[start][1] for start in sorted(sums)], axis=0)
-        return squares / factor.weighting.total_root**2 / (traces / factor.n) ** 2
+        means = squares / factor.weighting.total_root**2 / (traces / factor.n) ** 2
+        means = np.vstack([means, means.mean(axis=0)])
+        return Measured(means, np.full_like(means, np.nan))
 
 
 @dataclass(frozen=True)
@@ -119,13 +140,13 @@ class Folds(Criterion):
             position += len(values)
         return rows, errors
 
-    def mean_squares(self, factor: Factor, alphas: Array) -> Array:
+    def measure(self, factor: Factor, alphas: Array) -> Measured:
         rows, errors = self.held_out(factor, alphas)
         root = factor.weighting.root
         if root is None:
-            return np.einsum("itl,itl->tl", errors, errors, dtype=np.float64) / rows.size
-        weights = np.square(root[rows], dtype=np.float64)
-        return np.einsum("i,itl,itl->tl", weights, errors, errors) / weights.sum()
+            return _weighted_mean(_moments(errors, None))
+        errors *= root[rows, None, None]
+        return _weighted_mean(_moments(errors, root[rows]))
 
     def restricted(self, rows: Array) -> Criterion:
         """Folds of those rows; leave-one-out where no fold is left with rows on both sides."""
@@ -146,6 +167,34 @@ class Folds(Criterion):
     def largest(self) -> int:
         """Rows of the largest fold."""
         return max(fold.removed.size for fold in self.folds)
+
+
+def _moments(errors: Array, root: Array | None) -> Array:
+    """Sums over rows of s, s², ws, w and w², with s = we² from errors √w e (b, t, L).
+
+    One column per target, and last that of their mean: (5, t + 1, L).
+    """
+    s = np.square(errors, dtype=np.float64)
+    s = np.concatenate([s, s.mean(axis=1, keepdims=True)], axis=1)
+    w = np.ones(len(s)) if root is None else np.square(root, dtype=np.float64)
+    ones = np.ones(s.shape[1:])
+    return np.stack(
+        [
+            s.sum(axis=0),
+            np.einsum("itl,itl->tl", s, s),
+            np.einsum("i,itl->tl", w, s),
+            w.sum() * ones,
+            (w @ w) * ones,
+        ]
+    )
+
+
+def _weighted_mean(moments: Array) -> Measured:
+    """Σwe²/Σw, and its standard error √(Σw²(e² − mean)²)/Σw."""
+    first, second, crossed, total, squared = moments
+    means = first / total
+    scatter = second - 2.0 * means * crossed + means**2 * squared
+    return Measured(means, np.sqrt(np.maximum(scatter, 0.0)) / total)
 
 
 def folds_from_splits(splits: Any, kept: Array, n: int) -> list[Fold]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -22,14 +22,17 @@ _HIGHEST = 1e6
 
 @dataclass
 class Path:
-    """Every λ looked at: ``alphas`` (L,) ascending, ``scores`` (c, L), ``dof`` and ``bits``.
+    """Every λ looked at: ``alphas`` (L,) ascending, and what was seen there.
 
-    ``dof`` (L,) are the effective degrees of freedom; ``bits`` (L,) is the precision of the
-    factorisation behind the score.
+    ``scores`` (c, L) are compared, ``reported`` (c, L) are shown, which is the same for most
+    criteria; ``errors`` (c, L) are standard errors, NaN where unknown. ``dof`` (L,) are the
+    effective degrees of freedom; ``bits`` (L,) is the precision of the factorisation.
     """
 
     alphas: Array
     scores: Array
+    errors: Array
+    reported: Array
     dof: Array
     bits: Array
 
@@ -37,13 +40,15 @@ class Path:
     def merge(cls, parts: list[Path]) -> Path:
         """One path, ascending; of the same λ twice the more precise score stays."""
         alphas = np.concatenate([part.alphas for part in parts])
-        scores = np.concatenate([part.scores for part in parts], axis=1)
-        dof = np.concatenate([part.dof for part in parts])
         bits = np.concatenate([part.bits for part in parts])
         order = np.lexsort((-bits, alphas))
         first = np.append(True, np.diff(alphas[order]) > 0)
         kept = order[first]
-        return cls(alphas[kept], scores[:, kept], dof[kept], bits[kept])
+
+        def joined(name: str) -> Array:
+            return np.concatenate([getattr(part, name) for part in parts], axis=-1)[..., kept]
+
+        return cls(**{field.name: joined(field.name) for field in fields(cls)})
 
     def best(self) -> Array:
         """Index of the best λ for each row of scores: of equal ones the largest λ.
@@ -67,7 +72,10 @@ def evaluate(objective: Objective, factor: Factor, alphas: Array) -> Path:
         scores.append(objective(factor, part))
         dof.append(factor.degrees_of_freedom(part))
     bits = np.full(alphas.size, 8 * factor.targets.dtype.itemsize)
-    return Path(alphas, np.concatenate(scores, axis=1), np.concatenate(dof), bits)
+    compared, errors, reported = (
+        np.concatenate(each, axis=1) for each in zip(*scores, strict=True)
+    )
+    return Path(alphas, compared, errors, reported, np.concatenate(dof), bits)
 
 
 def lowest_alpha(factor: Factor, dtype: np.dtype | None = None, margin: float = MARGIN) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,6 +13,14 @@ from .criteria import Criterion, Folds
 
 #: Score of held-out values: rows (m,), values (m, t), target column or None for all → a number.
 HeldOutScorer = Callable[[Array, Array, int | None], float]
+
+
+class Scores(NamedTuple):
+    """What is compared, its standard error (NaN where unknown), and what is shown: (c, L) each."""
+
+    compared: Array
+    errors: Array
+    reported: Array
 
 
 class Objective:
@@ -67,11 +76,21 @@ class Objective:
         """Whether the held-out values of all rows are stored on the way to a score."""
         return self.scorer is not None or isinstance(self.criterion, Folds)
 
-    def __call__(self, factor: Factor, alphas: Array) -> Array:
-        """Scores for ``alphas`` (L,) → (c, L), c = 1 or one row per target."""
-        if self.scorer is None:
-            scores = -self.criterion.mean_squares(factor, alphas) * self.unit * self.unit
-            return scores if self.per_target else scores.mean(axis=0, keepdims=True)
+    def __call__(self, factor: Factor, alphas: Array) -> Scores:
+        """Scores for ``alphas`` (L,), with c = 1 or one row per target."""
+        if self.scorer is not None:
+            scores = self._held_out_scores(factor, alphas)
+            return Scores(scores, np.full_like(scores, np.nan), scores)
+        measured = self.criterion.measure(factor, alphas)
+        rows = slice(None, -1) if self.per_target else slice(-1, None)
+        means, errors = measured.means[rows], measured.errors[rows]
+        square = self.unit * self.unit
+        return Scores(
+            -means * square, errors * square, self.criterion.reported(means, factor, self.unit)
+        )
+
+    def _held_out_scores(self, factor: Factor, alphas: Array) -> Array:
+        assert self.scorer is not None
         rows, errors = self.criterion.held_out(factor, alphas)
         values = (self.targets[rows, :, None] - errors) * self.unit
         columns = range(values.shape[1]) if self.per_target else [None]

@@ -7,7 +7,8 @@ dc/dλ = −G⁻¹c and dg/dλ = −diag G⁻²,
 
 The diagonal of G⁻² would cost another n³/3 flops, but only a weighted trace of it is needed, and
 random signs z give that: E ‖G⁻¹ D^½ z‖² = tr(G⁻¹ D G⁻¹) = Σ_i D_ii (G⁻²)_ii. Generalised
-cross-validation, Σc²/(Σg)², needs the trace with D = I.
+cross-validation, Σc²/(Σg)², needs the trace with D = I; the likelihood, log det G/N + log ỹᵀc, only
+tr G⁻¹ = Σg and cᵀc.
 """
 
 from __future__ import annotations
@@ -17,12 +18,18 @@ import numpy as np
 from ..arrays import Array
 from ..solvers import CholeskyFactor
 from .criteria import Criterion, GeneralisedCrossValidation, LeaveOneOut
+from .likelihood import MarginalLikelihood, contrasts
 
-__all__ = ["log_slope"]
+__all__ = ["has_slope", "log_slope"]
 
 # Vectors of random signs: their mean is a weighted trace to some per cent, and the slope is only
 # asked whether another λ is worth a factorisation.
 _PROBES = 16
+
+
+def has_slope(criterion: Criterion) -> bool:
+    """Whether :func:`log_slope` knows this criterion."""
+    return isinstance(criterion, LeaveOneOut | GeneralisedCrossValidation | MarginalLikelihood)
 
 
 def log_slope(criterion: Criterion, factor: CholeskyFactor, alpha: float) -> float | None:
@@ -30,11 +37,18 @@ def log_slope(criterion: Criterion, factor: CholeskyFactor, alpha: float) -> flo
 
     **Cost**: 2n²(t + 16) flops beyond the factorisation at that λ.
     """
-    if not isinstance(criterion, LeaveOneOut | GeneralisedCrossValidation):
+    if not has_slope(criterion):
         return None
     factor.factor(alpha)
     g = factor.complements()
     c = factor.solutions.astype(np.float64)
+    if isinstance(criterion, MarginalLikelihood):
+        energies = np.einsum("it,it->t", factor.targets, c)
+        N = contrasts(factor)
+        unit = factor.system.unit
+        variances = energies / N if criterion.scale is None else criterion.scale**2 * unit
+        down = float(np.mean(np.sum(c * c, axis=0) / variances))
+        return (float(np.sum(g)) - down) / N * factor.shift
     shrunk = factor.inverse_times(factor.solutions).astype(np.float64)
     if isinstance(criterion, LeaveOneOut):
         e = c / g[:, None]

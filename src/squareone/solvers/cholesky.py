@@ -167,6 +167,40 @@ class CholeskyFactor(Factor):
             block += part.T @ part
         return block
 
+    @property
+    def takes_rows(self) -> bool:  # type: ignore[override]
+        return self.system.takes_rows
+
+    def log_determinants(self, alphas: Array) -> Array:
+        directions = self.n - (self.weighting.direction is not None)
+        totals = np.empty(alphas.size)
+        for i, alpha in enumerate(alphas):
+            self.factor(float(alpha))
+            # the diagonal of L, or of its inverse
+            half = np.log(np.diagonal(self.system.matrix).astype(np.float64)).sum()
+            totals[i] = 2.0 * (half if self._complements is None else -half)
+            if self.weighting.direction is not None:
+                totals[i] += np.log(self._share_of_u())
+        return totals + directions * sum(np.log(unit) for unit in self.alpha_units)
+
+    def energies(self, alphas: Array) -> Array:
+        energies = np.empty((self.targets.shape[1], alphas.size))
+        for i, alpha in enumerate(alphas):
+            self.factor(float(alpha))
+            energies[:, i] = np.einsum("it,it->t", self.targets, self.solutions, dtype=np.float64)
+        return energies / self.system.unit
+
+    def sensitivities(self, alpha: float, queries: Array) -> Array:
+        self.factor(alpha)
+        return self._with_mean(self.inverse_times(self.system.queries(queries)))
+
+    def variances(self, alpha: float, queries: Array, prior: Array) -> Array:
+        self.factor(alpha)
+        Q = self.system.queries(queries)
+        explained = np.einsum("im,im->m", Q, self.inverse_times(Q), dtype=np.float64)
+        centred = self.system.prior(queries, prior)
+        return centred - explained * self.system.unit + self._variance_of_mean(alpha)
+
     def degrees_of_freedom(self, alphas: Array) -> Array:
         dof = np.empty(alphas.size)
         for i, alpha in enumerate(alphas):

@@ -80,6 +80,48 @@ class Factor(ABC):
     def error_estimate(self, alpha: float) -> float:
         """Relative error to expect from rounding at this λ: eps times a condition number."""
 
+    @abstractmethod
+    def log_determinants(self, alphas: Array) -> Array:
+        """log det(B̃ + λI) for ``alphas`` (L,) → (L,), in the user's units of the kernel and w.
+
+        With an intercept over the n − 1 directions orthogonal to u.
+        """
+
+    @abstractmethod
+    def energies(self, alphas: Array) -> Array:
+        """ỹᵀ(B̃ + λI)⁻¹ỹ for ``alphas`` (L,) → (t, L), in the user's units of the kernel and w."""
+
+    # --- new rows ---
+
+    #: Whether new rows are asked about by their features (m, d), or else by their kernel values
+    #: with the rows of the fit (m, n).
+    takes_rows: bool = False
+
+    @abstractmethod
+    def sensitivities(self, alpha: float, queries: Array) -> Array:
+        """df(x)/dy_i at new rows x → (n, m): f(x) = Σ_i y_i df(x)/dy_i.
+
+        Without row i the prediction is f(x) − e_i df(x)/dy_i, with its leave-one-out error e_i.
+        """
+
+    @abstractmethod
+    def variances(self, alpha: float, queries: Array, prior: Array) -> Array:
+        """Posterior variance of f at new rows → (m,), at scale one; ``prior`` (m,) is k(x, x)."""
+
+    def _with_mean(self, sensitivities: Array) -> Array:
+        """The share of √w and of the mean of y, in sensitivities (n, m) to ỹ: in place."""
+        self.weighting.scale(sensitivities)
+        u = self.weighting.direction
+        if u is not None:
+            sensitivities += np.square(u)[:, None]
+        return sensitivities
+
+    def _variance_of_mean(self, alpha: float) -> float:
+        """λ/Σw: what noise leaves unknown of the intercept."""
+        if self.weighting.direction is None:
+            return 0.0
+        return alpha / self.weighting.unit / self.weighting.total_root**2
+
     def scaled(self, alphas: Array | float) -> Array:
         """λ in the units of what was factored, in float64."""
         scaled = np.asarray(alphas, dtype=np.float64)
@@ -154,6 +196,29 @@ class BasisFactor(Factor):
         with np.errstate(invalid="ignore", over="ignore"):  # 0/0: a direction that is not there
             shares = np.nan_to_num(s2 / (s2 + self.scaled(alphas)))
         return shares.sum(axis=0) + (self.weighting.direction is not None)
+
+    def log_determinants(self, alphas: Array) -> Array:
+        s2, scaled = self.squares.astype(np.float64)[:, None], self.scaled(alphas)
+        directions = self.n - (self.weighting.direction is not None)
+        others = directions - s2.shape[0]  # where the kernel is zero
+        with np.errstate(divide="ignore"):
+            total = np.log(s2 + scaled).sum(axis=0)
+            if others:
+                total += others * np.log(scaled)
+        return total + directions * sum(np.log(unit) for unit in self.alpha_units)
+
+    @abstractmethod
+    def gains(self, alpha: float) -> Array:
+        """What a basis vector's view of a new row is multiplied by: (k,)."""
+
+    @abstractmethod
+    def view(self, queries: Array) -> Array:
+        """The basis vectors' view of new rows: (k, m)."""
+
+    def sensitivities(self, alpha: float, queries: Array) -> Array:
+        seen = self.view(queries)
+        seen *= self.gains(alpha)[:, None]
+        return self._with_mean(self.basis(slice(None)) @ seen)
 
     def _fitted(self, alphas: Array, removed: Array) -> tuple[Array, Array]:
         """Basis rows (m, k) and residuals (m, t, L) at ``removed``."""

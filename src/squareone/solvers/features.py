@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -56,9 +57,26 @@ class CentredRows:
 
     def centred(self, rows: slice | Array = slice(None)) -> Array:
         """(x − mean) / unit for some rows (b, d): not scaled by weights."""
-        block = self.X[rows] - self.mean.astype(self.X.dtype)
-        block *= self.X.dtype.type(1.0 / self.unit)
+        return self.like(self.X[rows])
+
+    def like(self, X: Array) -> Array:
+        """(x − mean) / unit for other rows (b, d)."""
+        block = X - self.mean.astype(X.dtype)
+        block *= X.dtype.type(1.0 / self.unit)
         return block
+
+    def leftover_variances(self, X: Array, axes: Array, gains: Array, alpha: float) -> Array:
+        """λ xᵀ(XᵀX + λ)⁻¹x for other rows (b, d): what the rows of the fit leave unknown of f.
+
+        ``gains`` (k,) are 1/(s² + λ) along ``axes`` (d, k); beyond these nothing is known.
+        """
+        x = self.like(X)
+        seen = np.square(x @ axes, dtype=np.float64)
+        left = alpha / self.weighting.unit * (seen @ gains)
+        if axes.shape[1] < axes.shape[0]:
+            beyond = np.square(x, dtype=np.float64).sum(axis=1) - seen.sum(axis=1)
+            left += self.unit**2 * np.maximum(beyond, 0.0)
+        return left
 
     def __getitem__(self, rows: slice | Array) -> Array:
         """x̃ for some rows (b, d)."""
@@ -105,6 +123,23 @@ class DualFeatures(SymmetricSystem):
     """X̃X̃ᵀ as a kernel matrix (n, n), whose solution is a hyperplane all the same."""
 
     rows: CentredRows | None = None
+    takes_rows: ClassVar[bool] = True
+
+    def queries(self, X: Array) -> Array:
+        """New rows (m, d) as the matrix sees them: (n, m)."""
+        return self._centred(self._products(X))
+
+    def prior(self, X: Array, prior: Array) -> Array:
+        """|x|² (m,) of new rows, centred as those of the fit; ``prior`` is not needed."""
+        assert self.rows is not None
+        squares = np.square(self.rows.like(X), dtype=np.float64).sum(axis=1)
+        return self._centred_prior(self._products(X), squares * self.rows.unit**2)
+
+    def _products(self, X: Array) -> Array:
+        assert self.rows is not None
+        K = self.rows.like(X) @ self.rows.centred().T
+        K *= K.dtype.type(self.rows.unit**2 / self.unit)
+        return K.astype(self.targets.dtype, copy=False)
 
     @classmethod
     def of(cls, rows: CentredRows, Y: Array, weighting: Weighting) -> DualFeatures:

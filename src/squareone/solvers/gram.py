@@ -77,6 +77,29 @@ class GramFactor(BasisFactor):
             self.axes @ (-self.filters(alphas) * self.projections), self.means
         )
 
+    takes_rows = True
+
+    def gains(self, alpha: float) -> Array:
+        return -self.filters(np.array([alpha]))[:, 0]
+
+    def view(self, queries: Array) -> Array:
+        return self.axes.T @ self.rows.like(queries).T
+
+    def energies(self, alphas: Array) -> Array:
+        """(ỹᵀỹ − gᵀ(S² + λ)⁻¹g) / λ: a difference, as the leverages are here."""
+        scaled = self.scaled(alphas)
+        explained = np.square(self.projections, dtype=np.float64).T @ (
+            1.0 / (self.squares[:, None] + scaled)
+        )
+        squares = np.square(self.targets, dtype=np.float64).sum(axis=0)
+        left = np.maximum(squares[:, None] - explained, 0.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return left / scaled / self.rows.unit / self.rows.unit
+
+    def variances(self, alpha: float, queries: Array, prior: Array) -> Array:
+        left = self.rows.leftover_variances(queries, self.axes, self.gains(alpha), alpha)
+        return left + self._variance_of_mean(alpha)
+
     def error_estimate(self, alpha: float) -> float:
         if self.squares.size == 0:
             return 0.0

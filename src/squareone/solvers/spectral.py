@@ -53,6 +53,27 @@ class SpectralFactor(BasisFactor):
         gains = (1.0 / (self.squares[:, None] + self.scaled(alphas))).astype(self.squares.dtype)
         return self.system.expansion(self.vectors @ (self.projections * gains))
 
+    def gains(self, alpha: float) -> Array:
+        scaled = float(self.scaled(alpha))
+        with np.errstate(divide="ignore"):
+            return (1.0 / (self.squares.astype(np.float64) + scaled)).astype(self.squares.dtype)
+
+    @property
+    def takes_rows(self) -> bool:  # type: ignore[override]
+        return self.system.takes_rows
+
+    def view(self, queries: Array) -> Array:
+        return self.vectors.T @ self.system.queries(queries)
+
+    def energies(self, alphas: Array) -> Array:
+        gains = np.column_stack([self.gains(float(alpha)) for alpha in alphas])
+        return np.square(self.projections, dtype=np.float64).T @ gains / self.system.unit
+
+    def variances(self, alpha: float, queries: Array, prior: Array) -> Array:
+        explained = self.gains(alpha) @ np.square(self.view(queries), dtype=np.float64)
+        centred = self.system.prior(queries, prior)
+        return centred - explained * self.system.unit + self._variance_of_mean(alpha)
+
     def error_estimate(self, alpha: float) -> float:
         if self.squares.size == 0:
             return 0.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -94,10 +95,41 @@ class SymmetricSystem:
         rounded = max(projected, norm / np.sqrt(K.shape[0])) if projected > 0 else 0.0
         return cls(K, weighting, targets, means, coupling, tau, unit, projected, rounded)
 
+    #: Whether new rows are asked about by their features instead of their kernel values.
+    takes_rows: ClassVar[bool] = False
+
     @property
     def alpha_units(self) -> tuple[float, float]:
         """What λ has to be divided by for this matrix."""
         return self.unit, self.weighting.unit
+
+    def queries(self, K: Array) -> Array:
+        """Kernel values (m, n) of new rows with those of the fit, as the matrix sees them: (n, m).
+
+        f(x) is their product with (B̃ + λ)⁻¹ỹ, plus the mean of y.
+        """
+        return self._centred(K / K.dtype.type(self.unit))
+
+    def prior(self, K: Array, prior: Array) -> Array:
+        """k(x, x) (m,) of new rows; with an intercept that of f less its mean over the fit."""
+        return self._centred_prior(K / K.dtype.type(self.unit), prior)
+
+    def _centred(self, K: Array) -> Array:
+        """√w K less its mean over the rows of the fit; ``K`` (m, n) is a fresh copy."""
+        if self.weighting.root is not None:
+            K *= self.weighting.root
+        if self.coupling is not None:
+            K -= (self.coupling / self.weighting.total_root).astype(K.dtype)
+        return K.T
+
+    def _centred_prior(self, K: Array, prior: Array) -> Array:
+        if self.coupling is None:
+            return prior.astype(np.float64)
+        u, total = self.weighting.direction, self.weighting.total_root
+        assert u is not None
+        share = u.astype(np.float64) if self.weighting.root is None else u * self.weighting.root
+        inner = float(u.astype(np.float64) @ self.coupling) / total**2
+        return prior + self.unit * (inner - 2.0 * (K @ share) / total)
 
     def expansion(self, A: Array) -> tuple[Array, Array]:
         """Kernel coefficients (n, t) and intercepts (t,) from solutions A = (B̃ + λ)⁻¹ỹ (n, t)."""

@@ -100,6 +100,32 @@ class SvdFactor(BasisFactor):
         gains = gains.astype(self.singular.dtype)
         return self.rows.hyperplane(self.axes @ (self.projections * gains), self.means)
 
+    takes_rows = True
+
+    def gains(self, alpha: float) -> Array:
+        return (self.singular * self._shrunk(alpha)).astype(self.singular.dtype)
+
+    def _shrunk(self, alpha: float) -> Array:
+        """1/(s² + λ) (k,); zero in a direction that is not there."""
+        total = self.squares.astype(np.float64) + float(self.scaled(alpha))
+        return np.divide(1.0, total, out=np.zeros_like(total), where=total > 0)
+
+    def view(self, queries: Array) -> Array:
+        return self.axes.T @ self.rows.like(queries).T
+
+    def energies(self, alphas: Array) -> Array:
+        shrunk = np.column_stack([self._shrunk(float(alpha)) for alpha in alphas])
+        energies = np.square(self.projections, dtype=np.float64).T @ shrunk
+        if self.base_residuals is not None:
+            outside = np.square(self.base_residuals, dtype=np.float64).sum(axis=0)
+            with np.errstate(divide="ignore"):
+                energies = energies + outside[:, None] / self.scaled(alphas)
+        return energies / self.rows.unit / self.rows.unit
+
+    def variances(self, alpha: float, queries: Array, prior: Array) -> Array:
+        left = self.rows.leftover_variances(queries, self.axes, self._shrunk(alpha), alpha)
+        return left + self._variance_of_mean(alpha)
+
     def error_estimate(self, alpha: float) -> float:
         if self.singular.size == 0:
             return 0.0

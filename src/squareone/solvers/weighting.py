@@ -48,6 +48,17 @@ class Weighting:
         """‖√w‖, the square root of the sum of weights, in units of √unit."""
         return float(np.sqrt(self.n)) if self.root is None else float(np.linalg.norm(self.root))
 
+    @property
+    def log_measure(self) -> float:
+        """log det of K + λ diag(1/w) over the contrasts, less that of √wK√w + λ."""
+        change = 0.0
+        if self.root is not None:
+            change = -2.0 * float(np.log(self.root.astype(np.float64)).sum())
+            change -= self.n * np.log(self.unit)
+        if self.direction is not None:  # uᵀ(…)⁻¹u against that of the constant vector
+            change += 2.0 * np.log(self.total_root) + np.log(self.unit) - np.log(self.n)
+        return change
+
     def mean(self, A: Array) -> Array:
         """Weighted mean over the rows of ``A`` (n, k) → (k,), float64; zero without intercept."""
         if self.direction is None:

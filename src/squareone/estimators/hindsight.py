@@ -1,0 +1,138 @@
+"""What the factorisation still knows: about new rows, and about the rows of the fit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from ..arrays import Array, blocks
+from ..kernels.base import check_range
+from ..kernels.tiles import kernel_rectangle
+from ..models import KernelExpansion
+from ..models.intervals import jackknife, jackknife_minmax, jackknife_plus, rank_of
+from ..solvers import Factor
+from ..targets import Labels
+from .record import Record
+
+# Numbers in a block of sensitivities: new rows times rows of the fit.
+_BLOCK = 8_388_608
+
+
+def intervals(record: Record, X: Array, coverage: float, method: str, scale: float | None) -> Array:
+    """Intervals (m, t, 2) at the new rows ``X`` (m, d)."""
+    values = record.model.values(X)
+    result = np.empty((*values.shape, 2), values.dtype)
+    if method == "gaussian":
+        from scipy.special import ndtri
+
+        noise = standard_deviations(record, X, scale, noise=True)
+        wide = noise * ndtri(0.5 + 0.5 * coverage)
+        result[..., 0], result[..., 1] = values - wide, values + wide
+        return result
+    record.check_rows()
+    errors = residuals(record)[record.kept].astype(values.dtype)
+    rank = rank_of(coverage, errors.shape[0])
+    if method == "jackknife":
+        for j in range(values.shape[1]):
+            result[:, j] = jackknife(values[:, j], errors[:, j], rank)
+        return result
+    ends = jackknife_plus if method == "jackknife+" else jackknife_minmax
+    for rows, columns, sensitivities in _sensitivities(record, X, "predict_interval"):
+        for j in columns:
+            result[rows, j] = ends(values[rows, j], sensitivities.T, errors[:, j], rank)
+    return result
+
+
+def standard_deviations(record: Record, X: Array, scale: float | None, *, noise: bool) -> Array:
+    """Of the posterior of f, or of a new y, at rows ``X`` (m, d) → (m, t), in the units of y."""
+    factor = record.factor("return_std")
+    scales = record.scales if scale is None else np.full(record.alphas.size, scale)
+    result = np.empty((X.shape[0], scales.size), X.dtype)
+    for alpha, columns in record.by_alpha():
+        for rows in _new_rows(record, X):
+            prior = _prior(record, X[rows])
+            variances = factor.variances(alpha, _queries(record, factor, X[rows]), prior)
+            variances = np.maximum(variances, 0.0) + (alpha if noise else 0.0)
+            result[rows, columns] = np.outer(np.sqrt(variances), scales[columns])
+    return result
+
+
+def influence(record: Record, X: Array) -> Array:
+    """f_{−i}(x) − f(x) (m, n, t): what leaving out each of the user's rows changes."""
+    record.check_rows()
+    errors = residuals(record)
+    result = np.zeros((X.shape[0], record.n_rows, errors.shape[1]), X.dtype)
+    for rows, columns, sensitivities in _sensitivities(record, X, "influence"):
+        for j in columns:
+            change = sensitivities * -errors[record.kept, j, None]
+            result[rows, record.kept, j] = change.T
+    return result
+
+
+def residuals(record: Record) -> Array:
+    """Leave-one-out errors (n, t) of all the user's rows; plain ones for rows of weight zero."""
+    return record.columns - record.leave_one_out_values
+
+
+def leverages(record: Record) -> Array:
+    """dŷ_i/dy_i (n, t) of all the user's rows; zero for rows of weight zero."""
+    result = np.zeros((record.n_rows, record.alphas.size))
+    result[record.kept] = 1.0 - record.complements
+    return result
+
+
+def suspicion(record: Record) -> Array:
+    """How little the other rows believe the target of each row of the fit (n,): greater is worse.
+
+    For classes by how much the leave-one-out values prefer another one; for labels the worst of
+    them. For numbers the largest leave-one-out error over the standard deviation that the model
+    gives it, which is proportional to 1/√(w(1 − h)).
+    """
+    if isinstance(record.targets, Labels):
+        values = record.leave_one_out_values[record.kept]
+        truth = record.sample.Y > 0
+        if values.shape[1] == 1 or record.targets.multilabel:
+            return np.where(truth, -values, values).max(axis=1)
+        own = values[truth]
+        return np.where(truth, -np.inf, values).max(axis=1) - own
+    errors = residuals(record)[record.kept]
+    weights = record.sample.weights
+    share = record.complements if weights is None else record.complements * weights[:, None]
+    standardised = np.abs(errors) * np.sqrt(share)
+    typical = np.sqrt(np.mean(np.square(standardised), axis=0))
+    return np.divide(standardised, typical, out=standardised, where=typical > 0).max(axis=1)
+
+
+def _sensitivities(record: Record, X: Array, name: str) -> Iterator[tuple[slice, Array, Array]]:
+    """New rows, target columns and sensitivities (n, b) for them, block by block."""
+    factor = record.factor(name)
+    for alpha, columns in record.by_alpha():
+        for rows in _new_rows(record, X):
+            yield rows, columns, factor.sensitivities(alpha, _queries(record, factor, X[rows]))
+
+
+def _new_rows(record: Record, X: Array) -> list[slice]:
+    return blocks(X.shape[0], max(64, _BLOCK // record.kept.size))
+
+
+def _queries(record: Record, factor: Factor, X: Array) -> Array:
+    """Rows (b, d) as the factorisation asks for them: themselves, or their kernel values (b, n)."""
+    model = record.model
+    if factor.takes_rows or not isinstance(model, KernelExpansion):
+        return X
+    if model.centers is None:
+        return X[:, model.indices]
+    check_range(model.kernel, X)
+    return kernel_rectangle(model.kernel, X, model.centers)
+
+
+def _prior(record: Record, X: Array) -> Array:
+    """k(x, x) (b,) where it is known and asked for."""
+    if record.sample.given:
+        msg = (
+            "return_std and the gaussian interval need k(x, x) of the new rows, which a "
+            'precomputed kernel does not have: use predict_interval(method="jackknife+")'
+        )
+        raise ValueError(msg)
+    return record.sample.kernel.diagonal(X)
