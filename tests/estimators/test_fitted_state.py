@@ -8,6 +8,8 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from squareone import RLSClassifier, RLSRegressor
+from squareone.errors import MemoryLimitError
+from squareone.kernels import Gaussian
 from tests.estimators.data import X, frame, refused, two, y
 
 TASKS = [
@@ -83,23 +85,50 @@ def test_a_fit_with_another_kernel_forgets_the_old_coefficients():
     assert hasattr(model, "dual_coef_")
 
 
+def _fitted(kernel, **parameters):
+    rows = X @ X.T if kernel == "precomputed" else X
+    return RLSRegressor(kernel, alpha=1.0, **parameters).fit(rows, y)
+
+
 WITHOUT_FACTOR = {
-    "pickled": lambda: pickle.loads(pickle.dumps(RLSRegressor(alpha=1.0).fit(X, y))),
-    "copied": lambda: copy.deepcopy(RLSRegressor(alpha=1.0).fit(X, y)),
-    "not kept": lambda: RLSRegressor(alpha=1.0, keep_factor=False).fit(X, y),
+    "pickled": lambda kernel: pickle.loads(pickle.dumps(_fitted(kernel))),
+    "copied": lambda kernel: copy.deepcopy(_fitted(kernel)),
+    "not kept": lambda kernel: _fitted(kernel, keep_factor=False),
 }
 
 
 @pytest.mark.parametrize("made", WITHOUT_FACTOR)
 @pytest.mark.parametrize("name", ASKED_AFTER_A_FIT)
-def test_what_the_factorisation_was_needed_for_is_explained(made, name, monkeypatch):
-    """With many rows one given λ is not scored before somebody asks."""
+@pytest.mark.parametrize("kernel", ["linear", "precomputed"])
+def test_what_the_factorisation_was_needed_for_is_explained(made, name, kernel, monkeypatch):
+    """With many rows one given λ is not scored before somebody asks; these keep no rows."""
     monkeypatch.setattr("squareone.estimators.record._negligible", lambda problem: False)
-    model = WITHOUT_FACTOR[made]()
+    model = WITHOUT_FACTOR[made](kernel)
     with refused(AttributeError, name, "keep_factor=True"):
         getattr(model, name)
     assert not hasattr(model, name)
-    np.testing.assert_array_equal(model.predict(X), RLSRegressor(alpha=1.0).fit(X, y).predict(X))
+    rows = X @ X.T if kernel == "precomputed" else X
+    np.testing.assert_array_equal(model.predict(rows), _fitted(kernel).predict(rows))
+
+
+@pytest.mark.parametrize("made", WITHOUT_FACTOR)
+def test_a_kernel_model_factors_its_rows_again(made, monkeypatch):
+    monkeypatch.setattr("squareone.estimators.record._negligible", lambda problem: False)
+    model, expected = WITHOUT_FACTOR[made]("gaussian"), _fitted("gaussian")
+    for name in ASKED_AFTER_A_FIT[1:]:
+        np.testing.assert_allclose(getattr(model, name), getattr(expected, name), rtol=1e-9)
+    np.testing.assert_allclose(
+        model.predict_interval(X[:5]), expected.predict_interval(X[:5]), rtol=1e-9
+    )
+    assert (model._record._factor is not None) == (made != "not kept")
+
+
+def test_too_little_memory_to_factor_again_is_said():
+    model = RLSRegressor(Gaussian(2.0), alpha=1.0, memory_limit="1GiB").fit(X, y)
+    loaded = pickle.loads(pickle.dumps(model))
+    loaded._record.memory_limit = "1KiB"
+    with refused(MemoryLimitError, "predict_interval", "1 KiB"):
+        loaded.predict_interval(X)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,221 @@
+"""Every solver agrees with brute force on what is asked after the fit."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import RBF
+
+from squareone import RLSRegressor
+from squareone.kernels import Gaussian
+from tests.laws.cases import KERNELS, make_data, reference_kernel
+from tests.laws.test_against_refits import rounding, under_all_conditions
+from tests.reference import after_the_fit, fifty_digits_gaussian_process
+
+COVERAGE = 0.7
+METHODS = ["jackknife+", "jackknife", "minmax"]
+
+
+def _model(data, kernel, solver, intercept, alpha, **settings):
+    model = RLSRegressor(
+        KERNELS[kernel][0], alpha, solver=solver, fit_intercept=intercept, **settings
+    )
+    return model.fit(data.X, data.y, data.weights)
+
+
+def _kernels(kernel, data):
+    return tuple(
+        reference_kernel(kernel, left, right)
+        for left, right in [(data.X, data.X), (data.X_new, data.X), (data.X_new, data.X_new)]
+    )
+
+
+@under_all_conditions
+@pytest.mark.parametrize("targets", [1, 2])
+def test_intervals_and_influence(solver, kernel, weighted, intercept, shape, targets):
+    data = make_data(*shape, targets=targets, weighted=weighted)
+    K, K_new, _ = _kernels(kernel, data)
+    for alpha in (0.1, 10.0):
+        model = _model(data, kernel, solver, intercept, alpha)
+        atol = 10 * rounding(K, alpha) * np.abs(data.Y).max()
+        expected = after_the_fit.intervals(
+            K, K_new, data.Y, alpha, COVERAGE, data.weights, intercept
+        )
+        for method in METHODS:
+            found = model.predict_interval(data.X_new, COVERAGE, method).reshape(5, -1, 2)
+            assert_allclose(found[..., 0], expected[method][0], atol=atol)
+            assert_allclose(found[..., 1], expected[method][1], atol=atol)
+        changes = after_the_fit.influence(K, K_new, data.Y, alpha, data.weights, intercept)
+        assert_allclose(model.influence(data.X_new).reshape(changes.shape), changes, atol=atol)
+        leverages = after_the_fit.leverages(K, alpha, data.weights, intercept)
+        assert_allclose(model.leverages_, leverages, atol=rounding(K, alpha))
+
+
+@under_all_conditions
+@pytest.mark.parametrize("scale", ["auto", 0.7])
+def test_posterior_and_likelihood(solver, kernel, weighted, intercept, shape, scale):
+    data = make_data(*shape, targets=2, weighted=weighted)
+    K, K_new, K_new_new = _kernels(kernel, data)
+    given = None if scale == "auto" else scale**2  # the reference has the variance
+    for alpha in (0.1, 10.0):
+        model = _model(data, kernel, solver, intercept, alpha, scale=scale)
+        mean, covariance = after_the_fit.posterior(
+            K, K_new, K_new_new, data.Y, alpha, data.weights, intercept, given
+        )
+        found, deviation = model.predict(data.X_new, return_std=True)
+        size = np.abs(data.Y).max()
+        assert_allclose(found, mean, atol=10 * rounding(K, alpha) * size)
+        variances = np.einsum("iit->it", covariance)
+        largest = np.max(np.diag(K_new_new)) * np.max(model.scale_) ** 2
+        assert_allclose(deviation**2, variances, atol=100 * rounding(K, alpha) * largest)
+        likelihood = after_the_fit.log_marginal_likelihood(
+            K, data.Y, alpha, data.weights, intercept, given
+        )
+        assert_allclose(
+            model.log_marginal_likelihood_,
+            likelihood,
+            rtol=100 * rounding(K, alpha),
+            atol=100 * rounding(K, alpha),
+        )
+
+
+@under_all_conditions
+def test_the_likelihood_as_a_criterion(solver, kernel, weighted, intercept, shape):
+    data = make_data(*shape, weighted=weighted)
+    K, _, _ = _kernels(kernel, data)
+    alphas = [0.1, 1.0, 10.0]
+    model = RLSRegressor(
+        KERNELS[kernel][0],
+        alphas,
+        solver=solver,
+        fit_intercept=intercept,
+        criterion="marginal_likelihood",
+    ).fit(data.X, data.y, data.weights)
+    expected = [
+        after_the_fit.log_marginal_likelihood(K, data.Y, alpha, data.weights, intercept)[0]
+        for alpha in alphas
+    ]
+    assert_allclose(model.path_["score"], expected, rtol=1e-8, atol=1e-8)
+    assert model.alpha_ == alphas[int(np.argmax(expected))]
+    assert model.best_score_ == pytest.approx(model.log_marginal_likelihood_, rel=1e-9)
+
+
+@pytest.mark.parametrize("solver", ["cholesky", "spectral"])
+def test_a_gaussian_process_of_scikit_learn(solver):
+    data = make_data(40, 3)
+    peer = GaussianProcessRegressor(RBF(1.3), alpha=0.3, optimizer=None).fit(data.X, data.y)
+    model = RLSRegressor(Gaussian(1.3), 0.3, solver=solver, fit_intercept=False, scale=1.0)
+    model.fit(data.X, data.y)
+    mean, deviation = peer.predict(data.X_new, return_std=True)
+    found, found_deviation = model.predict(data.X_new, return_std=True)
+    assert_allclose(found, mean, rtol=1e-12)
+    assert_allclose(found_deviation, deviation, rtol=1e-12)
+    assert model.log_marginal_likelihood_ == pytest.approx(
+        peer.log_marginal_likelihood_value_, rel=1e-12
+    )
+
+
+def test_fifty_digits():
+    """Points close together and a small λ: a condition of 1e8."""
+    rng = np.random.default_rng(3)
+    X, y, new = np.sort(rng.uniform(size=(8, 1)), axis=0), rng.standard_normal(8), [[0.4]]
+    kernel, alpha = Gaussian(1.0), 1e-7
+    K, k_new = kernel(X), kernel(np.array(new), X)[0]
+    for intercept in (False, True):
+        model = RLSRegressor(kernel, alpha, solver="spectral", fit_intercept=intercept, scale=1.0)
+        model.fit(X, y)
+        exact = fifty_digits_gaussian_process.log_marginal_likelihood(
+            K, y, alpha, None, intercept, 1.0
+        )
+        assert model.log_marginal_likelihood_ == pytest.approx(exact, rel=1e-7)
+        variance = fifty_digits_gaussian_process.posterior_variance(
+            K, k_new, 1.0, y, alpha, None, intercept, 1.0
+        )
+        assert model.predict(new, return_std=True)[1][0] ** 2 == pytest.approx(variance, rel=1e-6)
+
+
+@pytest.mark.parametrize("solver", ["cholesky", "spectral", "svd", "gram"])
+def test_blocks_of_new_rows_equal_the_whole(solver, monkeypatch):
+    data = make_data(24, 4, targets=2)
+    kernel = "linear" if solver in ("svd", "gram") else "gaussian"
+    model = _model(data, kernel, solver, True, 0.5)
+    rng = np.random.default_rng(5)
+    new = rng.standard_normal((150, 4))
+    whole = model.predict_interval(new), model.predict(new, return_std=True)[1]
+    monkeypatch.setattr("squareone.estimators.hindsight._BLOCK", 1)
+    parts = model.predict_interval(new), model.predict(new, return_std=True)[1]
+    for one, other in zip(whole, parts, strict=True):
+        assert_allclose(one, other, rtol=1e-12)
+
+
+@pytest.mark.parametrize("solver", ["cholesky", "spectral"])
+def test_a_lambda_for_every_target(solver):
+    data = make_data(20, 3, targets=2)
+    both = _model(data, "gaussian", solver, True, [0.1, 1.0, 10.0], alpha_per_target=True)
+    intervals = both.predict_interval(data.X_new, COVERAGE)
+    deviations = both.predict(data.X_new, return_std=True)[1]
+    for j in range(2):
+        one = RLSRegressor(KERNELS["gaussian"][0], float(both.alpha_[j])).fit(data.X, data.Y[:, j])
+        assert_allclose(intervals[:, j], one.predict_interval(data.X_new, COVERAGE), rtol=1e-10)
+        assert_allclose(deviations[:, j], one.predict(data.X_new, return_std=True)[1], rtol=1e-9)
+        assert_allclose(both.leverages_[:, j], one.leverages_, rtol=1e-9)
+        assert both.log_marginal_likelihood_[j] == pytest.approx(
+            one.log_marginal_likelihood_, rel=1e-9
+        )
+
+
+def test_precomputed_equals_the_kernel():
+    data = make_data(15, 3, weighted=True)
+    kernel = KERNELS["gaussian"][0]
+    plain = RLSRegressor(kernel, 0.5).fit(data.X, data.y, data.weights)
+    given = RLSRegressor("precomputed", 0.5).fit(kernel(data.X), data.y, data.weights)
+    K_new = kernel(data.X_new, data.X)
+    assert_allclose(
+        given.predict_interval(K_new, COVERAGE),
+        plain.predict_interval(data.X_new, COVERAGE),
+        rtol=1e-10,
+    )
+    assert given.log_marginal_likelihood_ == pytest.approx(plain.log_marginal_likelihood_)
+    with pytest.raises(ValueError, match="precomputed kernel does not have"):
+        given.predict(K_new, return_std=True)
+
+
+@pytest.mark.parametrize("size", [1e-150, 1e150])
+@pytest.mark.parametrize("kernel", ["linear", "gaussian"])
+def test_extreme_units(size, kernel):
+    """Everything is in the units of y; at the other end of the range too."""
+    data = make_data(24, 4)
+    kernel = KERNELS[kernel][0]
+    one = RLSRegressor(kernel, 0.5).fit(data.X, data.y)
+    other = RLSRegressor(kernel, 0.5).fit(data.X, data.y * size)
+    assert_allclose(
+        other.predict_interval(data.X_new) / size, one.predict_interval(data.X_new), rtol=1e-10
+    )
+    assert_allclose(
+        other.predict(data.X_new, return_std=True)[1] / size,
+        one.predict(data.X_new, return_std=True)[1],
+        rtol=1e-10,
+    )
+    assert other.log_marginal_likelihood_ == pytest.approx(
+        one.log_marginal_likelihood_ - 23 * np.log(size), rel=1e-10
+    )
+
+
+@pytest.mark.parametrize("solver", ["cholesky", "spectral", "svd", "gram"])
+@pytest.mark.parametrize("intercept", [False, True])
+def test_float32_within_its_rounding(solver, intercept):
+    data = make_data(24, 4)
+    kernel = KERNELS["linear" if solver in ("svd", "gram") else "gaussian"][0]
+    exact = RLSRegressor(kernel, 0.5, solver=solver, fit_intercept=intercept)
+    exact.fit(data.X, data.y)
+    single = RLSRegressor(kernel, 0.5, solver=solver, fit_intercept=intercept)
+    single.fit(data.X.astype(np.float32), data.y.astype(np.float32))
+    new = data.X_new.astype(np.float32)
+    found = single.predict_interval(new)
+    assert found.dtype == np.float32
+    assert_allclose(found, exact.predict_interval(data.X_new), atol=2e-4)
+    deviations = single.predict(new, return_std=True)[1]
+    assert_allclose(deviations, exact.predict(data.X_new, return_std=True)[1], rtol=1e-2)
+    assert single.log_marginal_likelihood_ == pytest.approx(
+        exact.log_marginal_likelihood_, rel=1e-3
+    )
