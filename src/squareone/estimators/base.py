@@ -146,7 +146,7 @@ class RegularisedLeastSquares(CallbackSupport, BaseEstimator):
                     keep_factor=self.keep_factor,
                     memory_limit=self.memory_limit,
                 )
-                self._remember(problem, record, request.targets)
+                self._remember(request, problem, record)
         except BaseException:  # an interrupt too: never half fitted
             self._forget()
             raise
@@ -207,6 +207,7 @@ class RegularisedLeastSquares(CallbackSupport, BaseEstimator):
             targets=targets,
             columns=columns,
             weights=weights,
+            user_weights=user_weights,
             kept=kept,
             kernel=kernel,
             alpha=alpha,
@@ -303,7 +304,8 @@ class RegularisedLeastSquares(CallbackSupport, BaseEstimator):
         parameters["random_state"] = deepcopy(self.random_state)  # a fit draws the same numbers
         return type(self)(**parameters)._read(X, y, sample_weight, groups).plan
 
-    def _remember(self, problem: Problem, record: Record, targets: Responses | Labels) -> None:
+    def _remember(self, request: Request, problem: Problem, record: Record) -> None:
+        self._record, targets = record, request.targets
         self.kernel_ = problem.kernel
         self.plan_ = problem.plan
         self.alpha_ = record.alphas if record.per_target else float(record.alphas[0])
@@ -318,7 +320,6 @@ class RegularisedLeastSquares(CallbackSupport, BaseEstimator):
                 self.centers_ = model.centers
         if isinstance(targets, Labels):
             self.classes_ = targets.classes
-        self._record = record
 
     # --- after the fit ---
 
@@ -369,6 +370,14 @@ class RegularisedLeastSquares(CallbackSupport, BaseEstimator):
         record = self._recorded()
         found = hindsight.leverages(record)
         return found if record.per_target else found[:, 0]
+
+    @property
+    def gacv_(self) -> float | Array:
+        """Generalised approximate cross-validation: the leave-one-out mean square error with every
+        leverage replaced by their mean. One per target for several.
+        """
+        found = hindsight.gacv(self._recorded())
+        return float(found[0]) if found.size == 1 else found
 
     def influence(self, X: Any) -> Array:
         """How predictions at the rows of ``X`` would change if a training row were left out.

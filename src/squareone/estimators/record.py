@@ -9,6 +9,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..errors import MemoryLimitError
+from ..models.probabilities import Calibration
 from ..selection import LeaveOneOut, MarginalLikelihood, Objective, Path, evaluate
 from ..selection.likelihood import contrasts
 from ..solvers import CholeskyFactor, Factor, GramFactor
@@ -57,9 +58,13 @@ class Record:
             problem.kernel,
         )
         self.unit = problem.unit
+        self.diagonal = (
+            np.diagonal(problem.X).copy() if problem.given else problem.kernel.diagonal(problem.X)
+        )
         self._objective: Objective | None = problem.objective
         self._dropped_values = outcome.model.values(problem.dropped)
         self._dropped_columns = problem.dropped_columns
+        self.calibration: Calibration | None = None
         self._walked = outcome.path
         self._width = problem.width()
         self._factor: Factor | None = outcome.factor
