@@ -83,8 +83,8 @@ class RLSClassifier(ClassifierMixin, RegularisedLeastSquares):
     threshold : str, callable, float, array of shape (labels,) or None, default=None
         For two classes, or each label of an indicator matrix: decision values above it mean yes.
         None means zero. The name of a metric (``"f1"``, ``"balanced_accuracy"``, any scikit-learn
-        scorer of labels) or a function ``metric(y_true, y_pred)``: the threshold that is best on the
-        leave-one-out values.
+        scorer of labels) or a function ``metric(y_true, y_pred)``: the threshold that is best on
+        the leave-one-out values.
 
     Attributes
     ----------
@@ -236,10 +236,9 @@ coef_, intercept_, plan_, n_features_in_, feature_names_in_
         >>> from squareone import RLSClassifier
         >>> X, y = load_iris(return_X_y=True)
         >>> RLSClassifier().fit(X, y).predict_proba(X[:1]).round(2)
-        array([[1., 0., 0.]])
+        array([[0.99, 0.  , 0.  ]])
         """
-        values = self._values(X)
-        return self._record.targets.probabilities(self.calibration_.probabilities(values))
+        return self._probabilities(self._values(X))
 
     @available_if(_calibrates)
     def predict_log_proba(self, X: Any) -> Array:
@@ -264,22 +263,27 @@ coef_, intercept_, plan_, n_features_in_, feature_names_in_
             msg = "calibration=None: there are no probabilities. Fit again with a calibration"
             raise AttributeError(msg)
         if record.calibration is None:
-            labels = record.targets
-            assert isinstance(labels, Labels)
             record.calibration = fit_calibration(
                 self.calibration,
                 record.leave_one_out_values[record.kept],
                 record.sample.Y > 0,
                 record.sample.weights,
-                exclusive=labels.exclusive,
+                exclusive=self._labels().exclusive,
             )
         return record.calibration
 
     @property
     def loo_probabilities_(self) -> Array:
         """Probabilities at each row of the fit without that row, of shape (n, k) or (n, labels)."""
-        values = self._recorded().leave_one_out_values
-        return self._record.targets.probabilities(self.calibration_.probabilities(values))
+        return self._probabilities(self._recorded().leave_one_out_values)
+
+    def _probabilities(self, values: Array) -> Array:
+        return self._labels().probabilities(self.calibration_.probabilities(values))
+
+    def _labels(self) -> Labels:
+        labels = self._recorded().targets
+        assert isinstance(labels, Labels)
+        return labels
 
     @property
     def loo_error_bound_(self) -> float | Array:
@@ -296,10 +300,9 @@ coef_, intercept_, plan_, n_features_in_, feature_names_in_
             )
             raise AttributeError(msg)
         rows = hindsight.may_err(record)
-        labels = record.targets
-        assert isinstance(labels, Labels)
         # several classes: a row is right if all its columns are
-        return rows.mean(axis=0) if labels.multilabel else float(rows.any(axis=1).mean())
+        multilabel = self._labels().multilabel
+        return rows.mean(axis=0) if multilabel else float(rows.any(axis=1).mean())
 
     def stability_bound(self, delta: float = 0.05, kappa: float | None = None) -> float | Array:
         """Bound the error rate on unseen rows by algorithmic stability.
@@ -345,8 +348,7 @@ coef_, intercept_, plan_, n_features_in_, feature_names_in_
 
     def _remember(self, request: Request, problem: Problem, record: Record) -> None:
         super()._remember(request, problem, record)
-        labels = request.targets
-        assert isinstance(labels, Labels)
+        labels = self._labels()
         if labels.exclusive:
             if self.threshold is not None:
                 msg = (

@@ -243,7 +243,7 @@ class RLSRegressor(RegressorMixin, RegularisedLeastSquares):
         >>> model = RLSRegressor().fit(X[:300], y[:300])
         >>> low, high = model.predict_interval(X[300:], coverage=0.9).T
         >>> round(float(((low <= y[300:]) & (y[300:] <= high)).mean()), 2)
-        0.92
+        0.91
         """
         if not isinstance(coverage, Real) or not 0 < coverage < 1:
             msg = f"coverage={coverage!r}: a number between 0 and 1, such as 0.9, is expected"
