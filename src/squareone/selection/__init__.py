@@ -1,4 +1,4 @@
-"""Selection: the λ grid, the path, and the criteria that choose on it."""
+"""Selection: the λ grid, the path, the criteria that choose on it, and decision thresholds."""
 
 from .criteria import Folds, GeneralisedCrossValidation, LeaveOneOut, folds_from_splits
 from .grid import Path, choose_automatically, evaluate, lowest_alpha
@@ -7,6 +7,7 @@ from .relevance import feature_widths
 from .search import bracketed_minimum
 from .slope import log_slope
 from .surface import descend, fit_curvature
+from .threshold import best_thresholds, cut_scorer
 
 __all__ = [
     "Folds",
@@ -14,8 +15,10 @@ __all__ = [
     "LeaveOneOut",
     "Objective",
     "Path",
+    "best_thresholds",
     "bracketed_minimum",
     "choose_automatically",
+    "cut_scorer",
     "descend",
     "evaluate",
     "feature_widths",
