@@ -373,8 +373,9 @@ class RegularisedLeastSquares(CallbackSupport, BaseEstimator):
 
     @property
     def gacv_(self) -> float | Array:
-        """Generalised approximate cross-validation: the leave-one-out mean square error with every
-        leverage replaced by their mean. One per target for several.
+        """Generalised approximate cross-validation, a mean square; one per target for several.
+
+        The leave-one-out error with every leverage replaced by their mean.
         """
         found = hindsight.gacv(self._recorded())
         return float(found[0]) if found.size == 1 else found

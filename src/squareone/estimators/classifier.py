@@ -76,8 +76,8 @@ class RLSClassifier(ClassifierMixin, RegularisedLeastSquares):
         Weights of classes, multiplied into ``sample_weight``; not for an indicator matrix, where
         each label would need weights, and a factorisation, of its own.
     calibration : {"temperature", "platt", "isotonic", "linear"} or None, default="temperature"
-        How :meth:`predict_proba` makes probabilities of decision values, fitted to the leave-one-out
-        values: a logistic function (softmax for several classes) of the values times a number;
+        How :meth:`predict_proba` makes probabilities of decision values, fitted to the
+        leave-one-out values: a logistic function (softmax for several classes) of the values times a number;
         a logistic function of an affine function of each; a monotone step function; or
         (1 + f)/2. None: no probabilities.
     threshold : str, callable, float, array of shape (labels,) or None, default=None

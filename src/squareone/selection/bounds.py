@@ -52,7 +52,7 @@ def may_err_by_margin(Y: Array, F: Array, diagonal: Array, penalties: Array) -> 
     k = diagonal[:, None].astype(np.float64)
     total = k + penalties
     share = np.divide(k, total, out=np.zeros_like(total), where=total > 0)
-    return Y * F <= share
+    return share >= Y * F
 
 
 def stability_bound(errors: Array, alpha: Array, kappa: float, delta: float) -> Array:
