@@ -195,7 +195,7 @@ class RLSRegressor(RegressorMixin, RegularisedLeastSquares):
         Notes
         -----
         **Cost**: m·n·(d + t) multiplications with a kernel, in bounded memory; m·d·t without. The
-        standard deviations take 2n²m flops more with ``cholesky``, n·m·d with features.
+        standard deviations take n²m flops more with ``cholesky``, n·m·d with features.
         """
         record = self._recorded()
         rows = self._rows(X)
