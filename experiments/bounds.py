@@ -30,10 +30,11 @@ HEADER = (
 NOTES = f"""\
 `RLSClassifier(fit_intercept=False)` on at most {ROWS:,} random training rows: at the λ it chose,
 with the chosen width, and at {FACTORS[1]} and {FACTORS[2]:,} times that λ. Errors in per cent; the
-leave-one-out error and its bound (Rifkin, Yeo & Poggio 2003, section 7.7) are for the largest value
-among the classes. The bound is `loo_error_bound_`. Mean squares are over all columns of ±1; GACV is `gacv_`. The stability
-bound (Bousquet & Elisseeff 2002) is that of the first column, on its mean square, for δ = 0.05; it
-counts on a λ and σ that were not chosen on these rows, so here it is only shown for its size."""
+leave-one-out error and its bound (Rifkin, Yeo & Poggio 2003, section 7.7) are for the largest
+value among the classes. The bound is `loo_error_bound_`. Mean squares are over all columns of ±1;
+GACV is `gacv_`. The stability bound (Bousquet & Elisseeff 2002) is that of the first column, on
+its mean square, for δ = 0.05; it counts on a λ and σ that were not chosen on these rows, so here
+it is only shown for its size."""
 
 
 def main() -> None:

@@ -19,12 +19,13 @@ DRAWS, QUICK_DRAWS = 300, 10
 TRAIN_ROWS, NEW_ROWS = 100, 500
 HEADER = ("noise", "σ and λ", "draws", *METHODS, "jackknife+ ≥ 80 %, minmax ≥ 90 %")
 NOTES = f"""\
-Share of {NEW_ROWS} new targets inside their intervals, in per cent, and in brackets the mean width,
-for `coverage={COVERAGE}` and {TRAIN_ROWS} training rows of a smooth function of three features plus
-noise. Means over the draws; the standard error of a share is below half a per cent. **given**: σ
-and λ are those that another draw has chosen. **chosen**: on the training rows themselves, where nothing is
-guaranteed. The guarantee of `"jackknife+"` is {100 * (2 * COVERAGE - 1):.0f} %, that of `"minmax"`
-{100 * COVERAGE:.0f} %, for given σ and λ; the others have none."""
+Share of {NEW_ROWS} new targets inside their intervals, in per cent, and in brackets the mean
+width, for `coverage={COVERAGE}` and {TRAIN_ROWS} training rows of a smooth function of three
+features plus noise. Means over the draws; the standard error of a share is below half a per cent.
+**given**: σ and λ are those that another draw has chosen. **chosen**: on the training rows
+themselves, where nothing is guaranteed. The guarantee of `"jackknife+"` is {
+    100 * (2 * COVERAGE - 1):.0f} %, that of `"minmax"` {
+    100 * COVERAGE:.0f} %, for given σ and λ; the others have none."""
 
 Noise = Callable[[np.random.Generator, NDArray], NDArray]
 
