@@ -45,8 +45,8 @@ part.
 the expected calibration error in per cent: the rows are sorted by the probability of their most
 probable class and divided into {BINS} bins of equally many; the mean of that probability and the
 share of rows where the class is right differ in each bin, and the differences are averaged.
-**to reach**, for the default, is what `CalibratedClassifierCV(model, cv={FOLDS})` reaches as it comes,
-with a sigmoid.
+**to reach**, for the default, is what `CalibratedClassifierCV(model, cv={FOLDS})` reaches as it
+comes, with a sigmoid.
 **seconds of calibration** are those beyond the fit for ours, and those of {FOLDS} fits and their
 calibrations for the others."""
 QUICK_ROWS = 400

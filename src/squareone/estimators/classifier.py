@@ -49,8 +49,8 @@ class RLSClassifier(ClassifierMixin, RegularisedLeastSquares):
         λ, a grid to choose it from, or ``"auto"``; see :class:`RLSRegressor`.
     solver : {"auto", "cholesky", "spectral", "svd", "gram"}, default="auto"
         See :class:`RLSRegressor`.
-    criterion : {"loo", "gcv", "holdout"}, default="loo"
-        How the width and λ are chosen; the held-out part is stratified.
+    criterion : {"loo", "gcv", "holdout", "marginal_likelihood"}, default="loo"
+        How the width and λ are chosen, see :class:`RLSRegressor`; the held-out part is stratified.
     cv : int, splitter, iterable of splits or None, default=None
         Choose by exact cross-validation, in closed form; an integer means stratified folds.
     scoring : str, callable or None, default=None
@@ -97,7 +97,7 @@ coef_, intercept_, plan_, n_features_in_, feature_names_in_
         The decision values at each row of the fit without that row:
         ``classes_[loo_predictions_.argmax(axis=1)]`` are its leave-one-out labels (for two classes
         ``classes_[(loo_predictions_ > 0).astype(int)]``).
-    loo_residuals_, leverages_
+    loo_residuals_, leverages_, gacv_
         As in :class:`RLSRegressor`, on the columns of ±1.
     loo_probabilities_ : array of shape (n, k) or (n, labels)
         Probabilities at each row of the fit without that row.
