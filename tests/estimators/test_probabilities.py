@@ -73,6 +73,15 @@ def test_a_given_lambda_is_calibrated_later(monkeypatch):
     assert_allclose(pickle.loads(pickle.dumps(model)).predict_proba(X), expected, rtol=1e-9)
 
 
+@pytest.mark.parametrize("kernel", ["linear", "precomputed"])
+def test_what_keeps_no_rows_is_calibrated_at_once(kernel, monkeypatch):
+    monkeypatch.setattr("squareone.estimators.record._negligible", lambda problem: False)
+    rows = X @ X.T if kernel == "precomputed" else X
+    model = RLSClassifier(kernel, 1.0, keep_factor=False, threshold="f1").fit(rows, two)
+    again = pickle.loads(pickle.dumps(model))
+    assert_array_equal(again.predict_proba(rows), model.predict_proba(rows))
+
+
 def test_weights_count_in_the_calibration():
     """Rows of weight zero take no part; classes of larger weight become more probable."""
     weights = np.ones(len(two))

@@ -108,6 +108,10 @@ class RegularisedLeastSquares(CallbackSupport, BaseEstimator):
     def _row_weights(self, y: Array, weights: Array | None) -> Array | None:
         """Weights (n,) of the fit, from the user's weights and classes."""
 
+    def _needs_left_out(self, problem: Problem) -> bool:
+        """Whether leave-one-out values are needed in any case, and could not be had later."""
+        return False
+
     def _fixed_scale(self) -> float | None:
         """The scale of the Gaussian process, where it is given."""
         return None
@@ -145,6 +149,7 @@ class RegularisedLeastSquares(CallbackSupport, BaseEstimator):
                     request.targets,
                     keep_factor=self.keep_factor,
                     memory_limit=self.memory_limit,
+                    at_once=self._needs_left_out(problem),
                 )
                 self._remember(request, problem, record)
         except BaseException:  # an interrupt too: never half fitted

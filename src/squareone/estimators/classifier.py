@@ -364,6 +364,12 @@ coef_, intercept_, plan_, n_features_in_, feature_names_in_
         )
         self.threshold_ = thresholds if labels.multilabel else float(thresholds[0])
 
+    def _needs_left_out(self, problem: Problem) -> bool:
+        if isinstance(self.threshold, str) or callable(self.threshold):
+            return True
+        # a kernel model keeps its rows and can be calibrated later
+        return self.calibration is not None and (problem.linear or problem.given)
+
     def _thresholds(self, record: Record, weights: Array | None, t: int) -> Array:
         """A threshold per column (t,): none, those given, or the best ones."""
         if self.threshold is None:

@@ -25,8 +25,8 @@ from .walk import Outcome, report_conditioning
 class Record:
     """The outcome of a fit.
 
-    Where λ was chosen, or where it costs next to nothing, the score and the leave-one-out values
-    are computed at once; for one given λ and many rows on first access, from the kept
+    Where λ was chosen, where it costs next to nothing, or where they are needed ``at_once``, the
+    score and the leave-one-out values are computed at once; for one given λ and many rows on first access, from the kept
     factorisation. That is dropped with ``keep_factor=False`` and never pickled; a kernel model,
     which keeps its rows, factors them again when it is asked for what needs it.
     """
@@ -39,6 +39,7 @@ class Record:
         *,
         keep_factor: bool,
         memory_limit: float | str | None = None,
+        at_once: bool = False,
     ) -> None:
         self.targets = targets
         self.model = outcome.model
@@ -51,7 +52,7 @@ class Record:
         # the model's own copy of the rows, where it has one: the user's may change
         rows = getattr(outcome.model, "centers", None)
         self.sample = Sample(
-            problem.X[:0] if rows is None else rows,
+            np.empty((0, problem.X.shape[1]), problem.X.dtype) if rows is None else rows,
             problem.Y,
             problem.weights,
             problem.intercept,
@@ -68,7 +69,7 @@ class Record:
         self._walked = outcome.path
         self._width = problem.width()
         self._factor: Factor | None = outcome.factor
-        now = outcome.path is not None or _negligible(problem)
+        now = outcome.path is not None or at_once or _negligible(problem)
         if now and self.kept.size > 1:
             with problem.stage("leave-one-out values"):
                 _ = self._path(""), self.leave_one_out_values
