@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 from typing import Any
 
 import numpy as np
 
 from ...arrays import Array
+from ...models.probabilities import Calibration, Isotonic, Linear, Platt, Temperature
 from ...targets import Labels
 from .graph import DOUBLE, WHOLE, Tensor
 
-__all__ = ["classes_tensor", "labels", "probabilities"]
+__all__ = ["beside_complement", "labels", "probabilities"]
 
 
 # --- labels -------------------------------------------------------------------------------------
@@ -19,15 +21,17 @@ __all__ = ["classes_tensor", "labels", "probabilities"]
 
 def labels(values: Tensor, targets: Labels, threshold: Any = 0.0) -> Tensor:
     """Labels (n,), or an indicator matrix (n, labels), from decision values (n, c)."""
+    if np.any(threshold):  # thresholds are in float64
+        values = values.cast(DOUBLE)
     if targets.multilabel:
         return (values > threshold).cast(WHOLE)
-    classes = values.graph.constant(classes_tensor(targets.classes))
+    classes = values.graph.constant(_classes_of_onnx(targets.classes))
     if targets.classes.size == 2:
         return classes.take((values.column(0) > threshold).cast(WHOLE))
     return classes.take(values.argmax())
 
 
-def classes_tensor(classes: Array) -> Array:
+def _classes_of_onnx(classes: Array) -> Array:
     """The classes (k,) in a type that ONNX has: int64, bool, floating point or text."""
     if classes.dtype.kind == "O":
         kinds = {type(label) for label in classes}
@@ -50,28 +54,95 @@ def classes_tensor(classes: Array) -> Array:
 # --- probabilities ------------------------------------------------------------------------------
 
 
-def probabilities(values: Tensor, calibration: Any) -> Tensor:
-    """Probabilities (n, c), or (n, 2) from the one column of two classes.
+def probabilities(values: Tensor, calibration: Calibration) -> Tensor:
+    """Probabilities (n, c) from decision values (n, c).
 
     In float64, as in the library, and rounded to the type of the values.
     """
-    columns = _COLUMNS.get(type(calibration).__name__)
+    columns = _COLUMNS.get(type(calibration))
     if columns is None:
+        names = ", ".join(known.__name__ for known in _COLUMNS)
         msg = (
             f"the calibration {type(calibration).__name__} cannot be exported: its formula as ONNX "
-            f"nodes is not known. Those that can be are {', '.join(_COLUMNS)}"
+            f"nodes is not known. Those that can be are {names}"
         )
         raise TypeError(msg)
     p = columns(values.cast(DOUBLE), calibration)
     if calibration.exclusive:
         total = p.sum_of_rows()
-        width = np.ones((1, _width(calibration)))
-        p = (p / total).where(total > 0.0, width / width.size)
+        # all equally probable where all are impossible; their sum is then their number
+        nobody = (total > 0.0).cast(DOUBLE) * -1.0 + 1.0
+        p = p + nobody
+        p = p / p.sum_of_rows()
     p = p.cast(values.dtype)
-    return p
+    return _untied(p, values, calibration) if isinstance(calibration, Temperature) else p
+
+
+def beside_complement(p: Tensor) -> Tensor:
+    """[1 − p, p] (n, 2) from the one column (n, 1) of two classes."""
+    return (p * -1.0 + 1.0).beside(p)
+
+
+def _untied(p: Tensor, values: Tensor, calibration: Temperature) -> Tensor:
+    """Probabilities that rounding has made equal, and their values are not, one digit apart."""
+    eps = float(np.finfo(p.dtype).eps)
+    if not calibration.exclusive:
+        above = p.graph.constant(0.5 + 0.5 * eps, p.dtype)
+        return above.where((values > 0.0) & ~(p > 0.5), p)
+    winner, favourite = values.argmax(), p.argmax()
+    level = p.at(favourite)
+    # the next number above: 3/4 ε is between 3/4 and 3/2 of the last digit
+    above = level + level * (0.75 * eps)
+    rounded = ~winner.equals(favourite).upright()
+    return above.where(values.equals(values.at(winner)) & rounded, p)
 
 
 def _sigmoid(log_odds: Tensor) -> Tensor:
-    """1 / (1 + exp(−z)): onnxruntime's own rounds a small probability to zero."""
+    """1 / (1 + exp(−z)): an operator of that name may round small probabilities to zero."""
     one = log_odds.graph.constant(1.0, log_odds.dtype)
     return one / ((log_odds * -1.0).exp() + 1.0)
+
+
+def _temperature(values: Tensor, calibration: Temperature) -> Tensor:
+    if calibration.exclusive:
+        return ((values - values.at(values.argmax())) * calibration.slopes).exp()
+    return _sigmoid(values * calibration.slopes)
+
+
+def _platt(values: Tensor, calibration: Platt) -> Tensor:
+    return _sigmoid(values * calibration.slopes + calibration.offsets)
+
+
+def _isotonic(values: Tensor, calibration: Isotonic) -> Tensor:
+    ends = np.cumsum(calibration.counts)[:-1]
+    curves = zip(np.split(calibration.knots, ends), np.split(calibration.levels, ends), strict=True)
+    columns = [_interpolated(values.columns([j]), *curve) for j, curve in enumerate(curves)]
+    return reduce(Tensor.beside, columns)
+
+
+def _interpolated(values: Tensor, knots: Array, levels: Array) -> Tensor:
+    """Linear between the knots (k,) and constant beyond, at values (n, 1) → (n, 1).
+
+    The number of knots at or below a value says which piece it is on. Memory: n·k.
+    """
+    graph = values.graph
+    piece = (values >= knots[None, :]).cast(WHOLE).sum_of_rows()
+    slopes = np.concatenate([[0.0], np.diff(levels) / np.diff(knots), [0.0]])
+    starts = np.concatenate([knots[:1], knots])
+    heights = np.concatenate([levels[:1], levels])
+    start, height, slope = (
+        graph.constant(table, DOUBLE).take(piece) for table in (starts, heights, slopes)
+    )
+    return (values - start) * slope + height
+
+
+def _linear(values: Tensor, calibration: Linear) -> Tensor:
+    return ((values + 1.0) / 2.0).maximum(0.0).minimum(1.0)
+
+
+_COLUMNS: dict[type[Calibration], Callable[[Tensor, Any], Tensor]] = {
+    Isotonic: _isotonic,
+    Linear: _linear,
+    Platt: _platt,
+    Temperature: _temperature,
+}

@@ -1,4 +1,4 @@
-"""An ONNX graph written as expressions: ``(z @ C + row).exp()`` adds three nodes."""
+"""An ONNX graph written as expressions: ``(z / sigma).times(C).exp()`` adds three nodes."""
 
 from __future__ import annotations
 
@@ -129,13 +129,21 @@ class Tensor:
         return self.graph.apply("Sub", self, other)
 
     def __mul__(self, other: Any) -> Tensor:
+        if _looks_like_one(other):
+            return self.graph.apply("Mul", self, 2.0 * other) * 0.5
         return self.graph.apply("Mul", self, other)
 
     def __truediv__(self, other: Any) -> Tensor:
+        if _looks_like_one(other):
+            return self.graph.apply("Div", self, 2.0 * other) * 2.0
         return self.graph.apply("Div", self, other)
 
-    def __matmul__(self, other: Any) -> Tensor:
-        return self.graph.apply("MatMul", self, other)
+    def times(self, right: Any, bias: Any = None) -> Tensor:
+        """The product of matrices, and ``bias`` added: (n, p), (p, q), (q,) → (n, q).
+
+        As Gemm: onnxruntime merges MatMul with a factor beside it, and rounds that to float32.
+        """
+        return self.graph.apply("Gemm", self, right, *([] if bias is None else [bias]))
 
     def __gt__(self, other: Any) -> Tensor:
         return self.graph.apply("Greater", self, other, dtype=TRUTH)
@@ -181,6 +189,10 @@ class Tensor:
         """Where the largest entry of each row is, the first of several: (n, c) → (n,)."""
         return self.graph.apply("ArgMax", self, dtype=WHOLE, axis=1, keepdims=0)
 
+    def at(self, column: Tensor) -> Tensor:
+        """The entry of each row at its column (n,): (n, c) → (n, 1)."""
+        return self.graph.apply("GatherElements", self, column.upright(), axis=1)
+
     def columns(self, indices: Any) -> Tensor:
         """Some columns: (n, c) → (n, indices)."""
         return self.graph.apply("Gather", self, self.graph.constant(indices, WHOLE), axis=1)
@@ -202,7 +214,7 @@ class Tensor:
         return self.graph.apply("Concat", self, other, axis=1)
 
     def where(self, condition: Tensor, otherwise: Any) -> Tensor:
-        """This where the condition holds."""
+        """Its entries where the condition holds, others elsewhere."""
         if not isinstance(otherwise, Tensor):
             otherwise = self.graph.constant(otherwise, self.dtype)
         return self.graph.apply("Where", condition, self, otherwise, dtype=self.dtype)
@@ -221,3 +233,11 @@ class Tensor:
 
         to = helper.np_dtype_to_tensor_dtype(dtype)
         return self.graph.apply("Cast", self, dtype=dtype, to=to)
+
+
+def _looks_like_one(factor: Any) -> bool:
+    """Whether onnxruntime would drop the factor: it rounds a single number to float32 to see."""
+    if isinstance(factor, Tensor) or np.size(factor) != 1:
+        return False
+    number = float(np.asarray(factor).item())
+    return number != 1.0 and np.float32(number) == 1.0

@@ -77,15 +77,17 @@ def _is_constant(kernel: Kernel) -> bool:
 
 
 def _constant(kernel: Constant, pair: _Pair) -> Tensor:
-    return pair.graph.constant([[kernel.value]], pair.X.dtype)
+    # a row and not one number, of which onnxruntime would look at a float32 copy
+    return pair.graph.constant(np.full((1, pair.centers.shape[0]), kernel.value), pair.X.dtype)
 
 
 def _linear(kernel: Linear, pair: _Pair) -> Tensor:
-    return pair.X @ pair.centers.T
+    return pair.X.times(pair.centers.T)
 
 
 def _polynomial(kernel: Polynomial, pair: _Pair) -> Tensor:
-    base = (pair.X * kernel.gamma) @ pair.centers.T + kernel.coef0
+    assert kernel.gamma is not None
+    base = pair.X.times(kernel.gamma * pair.centers.T) + kernel.coef0
     power = base
     for bit in bin(kernel.degree)[3:]:  # repeated squaring, as the library does
         power = power * power
@@ -105,8 +107,7 @@ def _exponents(sigma: Any, pair: _Pair) -> Tensor:
     half_squares = (rows * rows).sum_of_rows() * -0.5
     right = np.vstack([centers.T, np.ones(centers.shape[0])])
     bias = -0.5 * np.einsum("ij,ij->i", centers, centers)
-    exponents = pair.graph.apply("Gemm", rows.beside(half_squares), right, bias)
-    return exponents.minimum(0.0)
+    return rows.beside(half_squares).times(right, bias).minimum(0.0)
 
 
 def _gaussian(kernel: Gaussian, pair: _Pair) -> Tensor:
@@ -144,7 +145,7 @@ def _laplacian(kernel: Laplacian, pair: _Pair) -> Tensor:
         num_scan_inputs=2,
         scan_input_axes=[1, 0],
     )
-    return (distances / -kernel.sigma).exp()
+    return (distances * -1.0 / kernel.sigma).exp()
 
 
 def _sum(kernel: KernelSum, pair: _Pair) -> Tensor:

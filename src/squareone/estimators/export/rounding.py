@@ -8,7 +8,16 @@ from typing import Any
 import numpy as np
 
 from ...arrays import Array
-from ...kernels import Constant, Gaussian, Kernel, Laplacian, Linear, Matern, Polynomial, Precomputed
+from ...kernels import (
+    Constant,
+    Gaussian,
+    Kernel,
+    Laplacian,
+    Linear,
+    Matern,
+    Polynomial,
+    Precomputed,
+)
 from ...kernels import Product as KernelProduct
 from ...kernels import Sum as KernelSum
 from ...kernels.tiles import kernel_rectangle, origin_of
@@ -17,13 +26,13 @@ from ...models import Hyperplane, KernelExpansion
 __all__ = ["value_rounding"]
 
 # Rounding errors add up like √length; the rest is for constants that the bounds below leave out.
-_MARGIN = 16.0
+_MARGIN = 4.0
 
 
 def value_rounding(model: KernelExpansion | Hyperplane, X: Array, eps: float) -> Array:
     """How much rounding may change the values of a model at rows ``X`` (n, d) → (n, t).
 
-    16 ε √(m + d) (Σ_i |c_i| e(x, x_i) + |b|), where ε·e is the rounding of k to first order. It
+    4 ε √(m + d) (Σ_i |c_i| e(x, x_i) + |b|), where ε·e is the rounding of k to first order. It
     is relative to the terms and not to their sum: coefficients of either sign cancel.
 
     **Cost**: a few kernel matrices (n, m).
@@ -86,8 +95,8 @@ def _matern(kernel: Matern, k: Array, X: Array, C: Array, eps: float) -> Array:
 
 
 def _laplacian(kernel: Laplacian, k: Array, X: Array, C: Array, eps: float) -> Array:
-    # the library divides by σ before it subtracts
-    sizes = np.add.outer(np.abs(X).sum(axis=1), np.abs(C).sum(axis=1))
+    origin = origin_of(C)
+    sizes = np.add.outer(np.abs(X - origin).sum(axis=1), np.abs(C - origin).sum(axis=1))
     return k * (1.0 + sizes / kernel.sigma)
 
 
