@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from abc import abstractmethod
 from copy import deepcopy
 from numbers import Integral, Real
@@ -433,6 +434,29 @@ class RegularisedLeastSquares(CallbackSupport, BaseEstimator):
             msg = f"n={n!r}: a number of rows from 1 to {order.size} is expected, or None for all"
             raise ValueError(msg)
         return order[:n]
+
+    def to_onnx(
+        self, path: str | os.PathLike[str], *, dtype: Any = None, opset: int | None = None
+    ) -> None:
+        """Write an ONNX file that predicts as this estimator does: :func:`squareone.to_onnx`.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file; one that is there is replaced.
+        dtype : {numpy.float64, numpy.float32}, optional
+            Of the rows and of the computation; by default that of the model.
+        opset : int, optional
+            The version of ONNX's operators; by default 17.
+
+        Raises
+        ------
+        ExportError
+            Where the graph, run by onnxruntime, differs from the estimator by more than rounding.
+        """
+        from .export import to_onnx  # imported late: it needs more than a fit does
+
+        to_onnx(self, path, dtype=dtype, opset=opset)
 
     def _rows(self, X: Any) -> Array:
         """New rows, checked, in the precision of the model."""
