@@ -27,8 +27,9 @@ class Record:
 
     Where λ was chosen, where it costs next to nothing, or where they are needed ``at_once``, the
     score and the leave-one-out values are computed at once; for one given λ and many rows on first
-    access, from the kept factorisation. That is dropped with ``keep_factor=False`` and never pickled; a kernel model,
-    which keeps its rows, factors them again when it is asked for what needs it.
+    access, from the kept factorisation. That is dropped with ``keep_factor=False`` and never
+    pickled; a kernel model, which keeps its rows, factors them again when it is asked for what
+    needs it.
     """
 
     def __init__(
