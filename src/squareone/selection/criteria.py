@@ -170,23 +170,21 @@ class Folds(Criterion):
 
 
 def _moments(errors: Array, root: Array | None) -> Array:
-    """Sums over rows of s, s², ws, w and w², with s = we² from errors √w e (b, t, L).
+    """Sums over rows of s, s², ws, w and w², with s = we² from errors √w e (b, t, L), destroyed.
 
     One column per target, and last that of their mean: (5, t + 1, L).
     """
-    s = np.square(errors, dtype=np.float64)
-    s = np.concatenate([s, s.mean(axis=1, keepdims=True)], axis=1)
-    w = np.ones(len(s)) if root is None else np.square(root, dtype=np.float64)
-    ones = np.ones(s.shape[1:])
-    return np.stack(
-        [
-            s.sum(axis=0),
-            np.einsum("itl,itl->tl", s, s),
-            np.einsum("i,itl->tl", w, s),
-            w.sum() * ones,
-            (w @ w) * ones,
-        ]
-    )
+    w = np.ones(len(errors)) if root is None else np.square(root, dtype=np.float64)
+    moments = np.empty((5, errors.shape[1] + 1, errors.shape[2]))
+    moments[0, :-1] = np.einsum("itl,itl->tl", errors, errors, dtype=np.float64)
+    s = np.multiply(errors, errors, out=errors)
+    moments[1, :-1] = np.einsum("itl,itl->tl", s, s, dtype=np.float64)
+    moments[2, :-1] = moments[0, :-1] if root is None else np.einsum("i,itl->tl", w, s)
+    together = s[:, 0] if s.shape[1] == 1 else s.mean(axis=1)
+    moments[1, -1] = np.einsum("il,il->l", together, together, dtype=np.float64)
+    moments[[0, 2], -1] = moments[[0, 2], :-1].mean(axis=1)
+    moments[3], moments[4] = w.sum(), w @ w
+    return moments
 
 
 def _weighted_mean(moments: Array) -> Measured:
