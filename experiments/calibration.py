@@ -25,6 +25,7 @@ DEFAULT = "temperature"
 THEIRS = ("sigmoid", "isotonic")
 FOLDS = 5
 BINS = 15
+RESAMPLES = 100
 HEADER = (
     "set",
     "training rows",
@@ -46,7 +47,8 @@ the expected calibration error in per cent: the rows are sorted by the probabili
 probable class and divided into {BINS} bins of equally many; the mean of that probability and the
 share of rows where the class is right differ in each bin, and the differences are averaged.
 **to reach**, for the default, is what `CalibratedClassifierCV(model, cv={FOLDS})` reaches as it
-comes, with a sigmoid.
+comes, with a sigmoid; **equal** means worse by less than two standard errors of the difference,
+over {RESAMPLES} draws of the test rows with replacement.
 **seconds of calibration** are those beyond the fit for ours, and those of {FOLDS} fits and their
 calibrations for the others."""
 QUICK_ROWS = 400
@@ -65,6 +67,14 @@ class Figures(NamedTuple):
 
     log_loss: float
     error: float
+
+    def judged(self, other: "Figures", noise: "Figures") -> tuple[str, str]:
+        """Whether each is no more than the other, or by less than twice the noise of that."""
+        verdicts = []
+        for mine, limit, s in zip(self, other, noise, strict=True):
+            verdict = "yes" if mine <= limit else "equal" if mine <= limit + 2 * s else "no"
+            verdicts.append(f"≤ {limit:.4g}: {verdict}")
+        return verdicts[0], verdicts[1]
 
 
 def main() -> None:
@@ -101,16 +111,19 @@ def _compare(name: str, split: Split, report: Report) -> None:
     ours = [(c, _judge(c.probabilities, truth)) for c in _ours(model, train, test)]
     _, limits = theirs[0]
     for calibrated, figures in ours + theirs:
-        judged = calibrated.name == DEFAULT
+        verdicts = ("", "")
+        if calibrated.name == DEFAULT and not report.quick:
+            noise = _noise(calibrated.probabilities, theirs[0][0].probabilities, truth)
+            verdicts = figures.judged(limits, noise)
         report.add(
             name,
             f"{len(train.y):,}",
             f"{seconds:.2f} s",
             calibrated.name,
             f"{figures.log_loss:.4f}",
-            report.to_reach(figures.log_loss, limits.log_loss) if judged else "",
+            verdicts[0],
             f"{figures.error:.2f}",
-            report.to_reach(figures.error, limits.error) if judged else "",
+            verdicts[1],
             f"{calibrated.seconds:.3f}",
         )
 
@@ -138,6 +151,18 @@ def _judge(probabilities: NDArray, truth: NDArray) -> Figures:
     p = probabilities.astype(np.float64)
     p /= p.sum(axis=1, keepdims=True)  # in float32 rows sum to one in fewer digits
     return Figures(log_loss(truth, p), 100 * _calibration_error(p, truth))
+
+
+def _noise(ours: NDArray, theirs: NDArray, truth: NDArray) -> Figures:
+    """Standard errors of both differences, by drawing the test rows again with replacement."""
+    rng = np.random.default_rng(0)
+    differences = []
+    for _ in range(RESAMPLES):
+        rows = rng.integers(len(truth), size=len(truth))
+        differences.append(
+            np.subtract(_judge(ours[rows], truth[rows]), _judge(theirs[rows], truth[rows]))
+        )
+    return Figures(*np.std(differences, axis=0))
 
 
 def _calibration_error(p: NDArray, truth: NDArray) -> float:
