@@ -32,7 +32,7 @@ from ..targets import Labels, Responses
 from . import hindsight, validation
 from .callbacks import CallbackSupport, fit_progress
 from .problem import Problem, Request
-from .record import Record
+from .record import Record, at_rest
 from .scoring import held_out_scorer
 from .walk import solve
 
@@ -328,6 +328,12 @@ class RegularisedLeastSquares(CallbackSupport, BaseEstimator):
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_record")
+
+    def __dir__(self) -> list[str]:
+        # scikit-learn lists what it can read, and a notebook shows all that is listed: neither may
+        # begin to compute what nobody asked for
+        with at_rest():
+            return list(super().__dir__())
 
     @property
     def path_(self) -> dict[str, Array]:
