@@ -4,7 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -45,7 +45,7 @@ def wrapped(request):
     ],
 )
 def test_estimators_are_shown_fitted_and_not(model, y, wrapped):
-    model = wrapped(model)
+    model = wrapped(clone(model))
     name = type(model[-1] if hasattr(model, "steps") else model).__name__
     assert "Not fitted" in model._repr_html_()
     html = model.fit(X, y)._repr_html_()

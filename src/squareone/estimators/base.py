@@ -36,8 +36,8 @@ from .record import Record, at_rest
 from .scoring import held_out_scorer
 from .walk import solve
 
-# Work that takes more than a second everywhere: its progress is shown from the start.
-_LENGTHY = 1e12
+# Flops of each thread that take more than a second everywhere: progress is shown from the start.
+_LENGTHY = 1.5e11
 
 CRITERIA = ("loo", "gcv", "holdout", "marginal_likelihood")
 SOLVERS = ("auto", "cholesky", "gram", "spectral", "svd")
@@ -135,7 +135,8 @@ class RegularisedLeastSquares(CallbackSupport, BaseEstimator):
         self._forget()
         try:
             request = self._read(X, y, sample_weight, groups)
-            lengthy = request.plan.chosen.flops > _LENGTHY
+            plan = request.plan
+            lengthy = plan.chosen.flops > _LENGTHY * plan.task.threads
             with fit_progress(self, X, y, sample_weight, lengthy=lengthy) as progress:
                 problem = Problem.of(request, progress)
                 outcome = solve(problem)
