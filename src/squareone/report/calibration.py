@@ -1,0 +1,115 @@
+"""Whether leave-one-out probabilities are what they say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+from sklearn.calibration import CalibrationDisplay
+
+from .columns import Column, fitted_classifier, one_against_rest
+from .display import Display, finish, need_matplotlib, styles
+
+
+@dataclass(eq=False)
+class LeaveOneOutCalibrationDisplay(Display):
+    """How often rows are of a class, against the probability that others gave them.
+
+    Every row's probability comes from the model that has not seen it. Each class is compared with
+    the rest; for two classes there is one curve, that of the second. On the diagonal, of the rows
+    with probability p a share p is of the class.
+
+    Attributes
+    ----------
+    columns : list of Column
+        For every curve its ``name``, the ``truth`` (n,) and the probabilities ``values`` (n,).
+    n_bins : int
+        Into how many bins the rows are sorted by their probability.
+    strategy : str
+        ``"quantile"``: as many rows in each; ``"uniform"``: bins of equal width.
+    ax_, figure_
+        The axes and the figure, once drawn.
+
+    See Also
+    --------
+    LeaveOneOutRocDisplay : How well the classes are told apart.
+    sklearn.calibration.CalibrationDisplay : By which it is drawn.
+    """
+
+    size: ClassVar[tuple[float, float]] = (4.8, 4.6)
+
+    columns: list[Column]
+    n_bins: int
+    strategy: str
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        *,
+        classes: Sequence[Any] | None = None,
+        n_bins: int = 10,
+        strategy: str = "quantile",
+        ax: Any = None,
+    ) -> Self:
+        """Draw the curves of a fitted classifier that has ``loo_probabilities_``.
+
+        Parameters
+        ----------
+        estimator : RLSClassifier
+            Fitted; alone, or at the end of a pipeline or search.
+        classes : sequence, optional
+            The classes, or the numbers of the labels, to draw; by default all, of two classes the
+            second.
+        n_bins : int, default=10
+            Into how many bins the rows are sorted by their probability.
+        strategy : {"quantile", "uniform"}, default="quantile"
+            As many rows in each bin, or bins of equal width.
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default a new figure.
+
+        Returns
+        -------
+        LeaveOneOutCalibrationDisplay
+
+        Raises
+        ------
+        TypeError
+            For a regressor.
+        AttributeError
+            Where there are no probabilities.
+        ImportError
+            Where matplotlib is not installed.
+        """
+        need_matplotlib(cls.__name__)
+        inner = fitted_classifier(estimator, cls.__name__)
+        try:
+            probabilities = inner.loo_probabilities_
+        except AttributeError as error:
+            msg = (
+                f"{cls.__name__} needs loo_probabilities_, which this {type(inner).__name__} does "
+                f"not have ({error}). LeaveOneOutRocDisplay needs decision values only"
+            )
+            raise AttributeError(msg) from error
+        columns = one_against_rest(inner, probabilities, classes)
+        return cls(columns, n_bins, strategy).plot(ax)
+
+    def _draw(self, ax: Any) -> None:
+        for style, column in zip(styles(len(self.columns)), self.columns, strict=True):
+            CalibrationDisplay.from_predictions(
+                column.truth,
+                column.values,
+                n_bins=self.n_bins,
+                strategy=self.strategy,
+                name=column.name,
+                ax=ax,
+                linestyle=style[0],
+                color=style[1],
+                marker="o",
+                markersize=4.5,
+            )
+        ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), aspect="equal")
+        ax.set_xlabel("leave-one-out probability, mean of a bin")
+        ax.set_ylabel("share of the bin's rows in the class")
+        finish(ax, legend="upper left")
