@@ -6,10 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
+import numpy as np
 from sklearn.calibration import CalibrationDisplay
 
 from .columns import Column, fitted_classifier, one_against_rest
-from .display import Display, finish, need_matplotlib, styles
+from .display import GUIDE, Display, finish, need_matplotlib, styles
+
+# Curves that a legend above the axes has room for.
+_MOST_ABOVE = 4
 
 
 @dataclass(eq=False)
@@ -18,7 +22,8 @@ class LeaveOneOutCalibrationDisplay(Display):
 
     Every row's probability comes from the model that has not seen it. Each class is compared with
     the rest; for two classes there is one curve, that of the second. On the diagonal, of the rows
-    with probability p a share p is of the class.
+    with probability p a share p is of the class. With bins of equal size a grey lens shows how far
+    from it chance alone would move 95 % of them.
 
     Attributes
     ----------
@@ -96,6 +101,8 @@ class LeaveOneOutCalibrationDisplay(Display):
         return cls(columns, n_bins, strategy).plot(ax)
 
     def _draw(self, ax: Any) -> None:
+        if self.strategy == "quantile":
+            self._draw_chance(ax)
         for style, column in zip(styles(len(self.columns)), self.columns, strict=True):
             CalibrationDisplay.from_predictions(
                 column.truth,
@@ -109,7 +116,19 @@ class LeaveOneOutCalibrationDisplay(Display):
                 marker="o",
                 markersize=4.5,
             )
+        for line in ax.lines:
+            if line.get_label() == "Perfectly calibrated":
+                line.set(label="perfectly calibrated", **GUIDE)
         ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), aspect="equal")
         ax.set_xlabel("leave-one-out probability, mean of a bin")
         ax.set_ylabel("share of the bin's rows in the class")
-        finish(ax, legend="upper left")
+        finish(ax, "above" if len(self.columns) <= _MOST_ABOVE else "beside")
+
+    def _draw_chance(self, ax: Any) -> None:
+        """Where bins of equal size fall if the probabilities are right."""
+        size = max(1, self.columns[0].truth.size // self.n_bins)
+        p = np.linspace(0.0, 1.0, 201)
+        half = 1.96 * np.sqrt(p * (1.0 - p) / size)
+        name = f"95 % of calibrated bins of {size:,} rows"
+        look = {"color": "0.5", "alpha": 0.18, "linewidth": 0, "label": name}
+        ax.fill_between(p, np.maximum(p - half, 0), np.minimum(p + half, 1), **look)

@@ -94,10 +94,23 @@ class Display(ABC):
         """Draw into ``ax``."""
 
 
-def finish(ax: Any, *, legend: bool | str = True) -> None:
-    """A faint grid below, and a legend that hides nothing (or where it is told to be)."""
+def finish(ax: Any, legend: str = "best") -> Any:
+    """A faint grid below, and a legend: where it hides least, or outside, above or beside.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+    legend : str
+        ``"above"``, ``"beside"``, or a place inside by its name in matplotlib.
+
+    Returns
+    -------
+    matplotlib.legend.Legend
+    """
     ax.grid(alpha=0.25)
     ax.set_axisbelow(True)
-    if legend:
-        where = legend if isinstance(legend, str) else "best"
-        ax.legend(loc=where, framealpha=0.85, edgecolor="none")
+    if legend == "above":
+        return ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, frameon=False)
+    if legend == "beside":
+        return ax.legend(loc="center left", bbox_to_anchor=(1, 0.5), frameon=False)
+    return ax.legend(loc=legend, framealpha=0.85, edgecolor="none")

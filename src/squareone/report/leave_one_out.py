@@ -95,4 +95,4 @@ class LeaveOneOutDisplay(Display):
         ax.set(xlim=limits, ylim=limits, aspect="equal")
         ax.set(xlabel="target", ylabel="leave-one-out prediction")
         ax.set_title(f"root mean square error {self.error:.3g}", fontsize="medium")
-        finish(ax, legend="upper left")
+        finish(ax, "upper left")

@@ -13,9 +13,10 @@ from ..estimators import hindsight
 from .display import GUIDE, RED, Display, finish, need_matplotlib, scatter
 from .measure import fitted
 
-# Where a row's number may stand beside its point, in points: what is free is taken in this order.
-_PLACES = ((6, 3), (6, -9), (-6, 3), (-6, -9), (0, 8), (0, -14), (12, 10), (12, -16), (-12, 10))
-_LETTER, _LINE = 5.5, 9.0  # points of a character of the labels
+# Points of a character of the numbers, and of a mark.
+_LETTER, _LINE, _MARK = 5.2, 8.5, 3.0
+# Where a number may stand beside its point: how far away, in points, and in which direction.
+_DISTANCES, _DIRECTIONS = (5.0, 11.0, 18.0, 26.0, 36.0), np.deg2rad(np.arange(30, 390, 30))
 
 
 @dataclass(eq=False)
@@ -122,39 +123,60 @@ class LeverageDisplay(Display):
         ax.axvline(mean, label=f"mean leverage {mean:.2g}", **GUIDE)
         ax.set(xlabel="leverage", ylabel=self.label)
         ax.set_xlim(left=0)
-        if np.nanmin(self.errors) >= 0:
+        low, high = np.nanmin(self.errors), np.nanmax(self.errors)
+        ax.set_ylim(top=high + 0.12 * (high - min(low, 0.0)))  # room for the numbers
+        if low >= 0:
             ax.set_ylim(bottom=0)
+        else:
+            ax.axhline(0, **GUIDE)
         finish(ax)
         self._number(ax)
 
     def _number(self, ax: Any) -> None:
-        """The numbers of suspicious rows, where they do not cover each other."""
-        ax.figure.draw_without_rendering()  # until then nobody knows how large the axes are
-        scale = 72.0 / ax.figure.dpi
-        taken: list[tuple[float, float, float, float]] = []
-        points = ax.transData.transform(
-            np.column_stack([self.leverages[self.suspicious], self.errors[self.suspicious]])
-        )
-        for row, (x, y) in zip(self.suspicious.tolist(), points * scale, strict=True):
-            width = _LETTER * len(str(row))
-            for dx, dy in _PLACES:
-                left = x + dx - (width if dx < 0 else 0.5 * width if dx == 0 else 0.0)
-                box = left, y + dy, left + width, y + dy + _LINE
-                if not any(_overlap(box, other) for other in taken):
-                    break
-            taken.append(box)
-            side = "right" if dx < 0 else "center" if dx == 0 else "left"
+        """The numbers of suspicious rows, each where it covers least."""
+        figure = ax.figure.canvas.figure
+        figure.draw_without_rendering()  # until then nobody knows how large the axes are
+        inches = 72.0 / figure.dpi
+        points = inches * ax.transData.transform(np.column_stack([self.leverages, self.errors]))
+        frame = inches * np.asarray(ax.get_window_extent().extents)
+        marks = points[self.suspicious]
+        taken = np.hstack([marks - _MARK, marks + _MARK])
+        for row in self.suspicious.tolist():
+            boxes = _boxes(points[row], _LETTER * len(str(row)))
+            box = boxes[np.argmin(_costs(boxes, points, taken, frame))]
+            taken = np.vstack([taken, box])
+            middle = 0.5 * (box[:2] + box[2:]) - points[row]
             ax.annotate(
                 str(row),
                 (self.leverages[row], self.errors[row]),
-                (dx, dy),
+                middle,
                 textcoords="offset points",
-                ha=side,
-                va="bottom",
+                ha="center",
+                va="center_baseline",
                 fontsize=8,
                 color=RED,
+                arrowprops={"arrowstyle": "-", "color": RED, "linewidth": 0.5, "shrinkB": 2.0},
             )
 
 
-def _overlap(a: tuple[float, ...], b: tuple[float, ...]) -> bool:
-    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
+def _boxes(point: Array, width: float) -> Array:
+    """Where a number of this width may stand beside a point: left, bottom, right, top (k, 4)."""
+    half = 0.5 * np.array([width, _LINE])
+    steps = np.array([(np.cos(a), np.sin(a)) for a in _DIRECTIONS])
+    middles = [point + (distance + half) * steps for distance in _DISTANCES]
+    return np.concatenate([np.hstack([m - half, m + half]) for m in middles])
+
+
+def _costs(boxes: Array, points: Array, taken: Array, frame: Array) -> Array:
+    """What each box covers (k,): other numbers and marks, the frame, points; near is better."""
+    near = np.repeat(_DISTANCES, len(_DIRECTIONS)) / _DISTANCES[-1]
+    outside = (boxes[:, :2] < frame[:2]).any(axis=1) | (boxes[:, 2:] > frame[2:]).any(axis=1)
+    covered = _overlaps(boxes, np.hstack([points - _MARK, points + _MARK]))
+    return 1000.0 * outside + 100.0 * _overlaps(boxes, taken) + covered + near
+
+
+def _overlaps(boxes: Array, others: Array) -> Array:
+    """How many of the others (m, 4) each box (k, 4) touches."""
+    a, b = boxes[:, None, :], others[None, :, :]
+    apart = (a[..., :2] >= b[..., 2:]) | (b[..., :2] >= a[..., 2:])
+    return np.count_nonzero(~apart.any(axis=2), axis=1)

@@ -83,17 +83,20 @@ def is_an_error(estimator: RegularisedLeastSquares) -> bool:
     return estimator.scoring is None and not likelihood
 
 
-def measure_name(estimator: RegularisedLeastSquares) -> str:
-    """What :func:`shown` gives: "leave-one-out root mean square error", "leave-one-out roc_auc"."""
+def score_name(estimator: RegularisedLeastSquares) -> str:
+    """What :func:`shown` gives: "root mean square error", "roc_auc" and so on."""
     if estimator.scoring is not None:
-        measure = _scorer_name(estimator.scoring)
-    elif not is_an_error(estimator):
+        return _scorer_name(estimator.scoring)
+    if not is_an_error(estimator):
         return f"log {_CRITERIA[_LIKELIHOOD]}"
-    elif is_classifier(estimator):
-        measure = "mean square error"
-    else:
-        measure = ROOT_MEAN_SQUARE
-    return f"{criterion_name(estimator)} {measure}"
+    return "mean square error" if is_classifier(estimator) else ROOT_MEAN_SQUARE
+
+
+def measure_name(estimator: RegularisedLeastSquares) -> str:
+    """The same, and how rows were held out: "leave-one-out root mean square error"."""
+    name = score_name(estimator)
+    held_out = estimator.scoring is not None or is_an_error(estimator)
+    return f"{criterion_name(estimator)} {name}" if held_out else name
 
 
 def shown(estimator: RegularisedLeastSquares, score: float | Array) -> Array:

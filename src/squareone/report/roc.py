@@ -13,6 +13,9 @@ from ..arrays import Array
 from .columns import Column, fitted_classifier, one_against_rest
 from .display import GUIDE, Display, finish, need_matplotlib, styles
 
+# Curves that a legend below the diagonal has room for.
+_MOST_INSIDE = 10
+
 
 @dataclass(eq=False)
 class LeaveOneOutRocDisplay(Display):
@@ -101,4 +104,4 @@ class LeaveOneOutRocDisplay(Display):
             line.set(linestyle=dashes, color=colour, label=f"{column.name}, area {area:.3f}")
         ax.set_xlabel("false positive rate, each row left out")
         ax.set_ylabel("true positive rate, each row left out")
-        finish(ax, legend="lower right")
+        finish(ax, "lower right" if len(self.columns) <= _MOST_INSIDE else "beside")

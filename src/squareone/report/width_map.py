@@ -8,13 +8,15 @@ from typing import Any, Self
 import numpy as np
 
 from ..arrays import Array
-from .display import CHOSEN, Display, finish, need_matplotlib
-from .measure import fitted, is_an_error, measure_name, was_given
+from .display import CHOSEN, GUIDE, Display, finish, need_matplotlib
+from .measure import fitted, is_an_error, score_name, was_given
 
 # One for each number of rows, from few to all.
-_MARKERS = ("o", "^", "v", "s")
-# An excess beyond this share has the last colour.
-_MOST = 0.5
+_MARKERS = ("o", "^", "v", "P", "s")
+# An excess beyond this share, or this many times the middle one, has the last colour.
+_MOST, _TIMES = 0.5, 3.0
+# Decades of λ around the chosen one that are shown; looks beyond stand at the edge.
+_DECADES = 4.5
 
 
 @dataclass(eq=False)
@@ -23,7 +25,8 @@ class WidthMapDisplay(Display):
 
     A look on up to 1,000 rows knows every λ of its width, and stands at its best one; on more rows
     a look is one width and one λ. The small points are the λ of the chosen width on all rows. Fewer
-    rows have a greater error, so that a look is compared with the best one on as many rows.
+    rows have a greater error, so that a look is compared with the best one on as many rows. Looks
+    at a λ far from the chosen one stand at the edge, with an arrow.
 
     Attributes
     ----------
@@ -109,7 +112,7 @@ class WidthMapDisplay(Display):
         alphas = np.atleast_1d(inner.alpha_)
         last = path["rows"] == path["rows"][-1]
         relative = is_an_error(inner)
-        best = "error above the best" if relative else f"{measure_name(inner)} below the best"
+        label = "error above the best" if relative else f"{score_name(inner)} below the best"
         chosen = float(path["sigma"][-1]), float(np.exp(np.mean(np.log(alphas))))
         seen = path["alpha"] > 0
         excess = _excess(path["score"], path["rows"], relative=relative)
@@ -120,49 +123,82 @@ class WidthMapDisplay(Display):
             excess=excess[seen],
             is_path=(last & (path["sigma"] == path["sigma"][-1]))[seen],
             chosen=chosen,
-            label=f"{best} on as many rows",
+            label=label,
             relative=relative,
             given=was_given(inner),
         ).plot(ax)
 
     def _draw(self, ax: Any) -> None:
         from matplotlib.colors import PowerNorm
-        from matplotlib.ticker import PercentFormatter
+        from matplotlib.ticker import MaxNLocator, PercentFormatter
 
         ax.set(xscale="log", yscale="log", xlabel="width σ", ylabel="λ")
-        finite = self.excess[np.isfinite(self.excess)]
-        most = float(finite.max(initial=0.0))
-        most = min(most, _MOST) if self.relative else most
-        shown = {"cmap": "cividis_r", "norm": PowerNorm(0.5, 0.0, most or 1.0)}
-        points = self._draw_looks(ax, shown)
-        ax.plot(*self.chosen, label=self._mark_name(), linestyle="none", zorder=5, **CHOSEN)
-        extend = "max" if finite.size and finite.max() > most else "neither"
-        bar = ax.figure.colorbar(points, ax=ax, label=self.label, extend=extend)
-        if self.relative:
-            bar.ax.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=None))
-        finish(ax)
-
-    def _draw_looks(self, ax: Any, shown: dict[str, Any]) -> Any:
-        sizes = np.unique(self.rows)
-        markers = _MARKERS[: sizes.size - 1] + _MARKERS[-1:]
-        for size, marker in zip(sizes, markers, strict=True):
-            at = (self.rows == size) & ~self.is_path
-            label = f"looks on {size:,.0f} rows"
+        most, greatest = self._most_shown()
+        norm = PowerNorm(0.5, 0.0, most)
+        low, high = self._limits()
+        for at, marker, size, label in self._groups():
             points = ax.scatter(
                 self.sigmas[at],
-                self.alphas[at],
+                np.clip(self.alphas[at], low, high),
                 c=self.excess[at],
                 marker=marker,
-                s=55,
-                edgecolors="black",
+                s=size,
+                edgecolors="black" if label else "none",
                 linewidths=0.8,
-                zorder=3,
-                label=label if at.any() else None,
-                **shown,
+                zorder=3 if label else 2,
+                label=label,
+                cmap="viridis",
+                norm=norm,
             )
-        at = self.is_path
-        ax.scatter(self.sigmas[at], self.alphas[at], c=self.excess[at], s=9, zorder=2, **shown)
-        return points
+        self._note_those_beyond(ax, low, high)
+        sigma, alpha = self.chosen
+        ax.axvline(sigma, **GUIDE)
+        ax.axhline(alpha, **GUIDE)
+        ax.plot(sigma, alpha, label=self._mark_name(), linestyle="none", zorder=5, **CHOSEN)
+        ax.set_ylim(low / 8, high * 8)
+        extend = "max" if greatest > most else "neither"
+        ticks = MaxNLocator(5)
+        bar = ax.figure.colorbar(points, ax=ax, label=self.label, extend=extend, ticks=ticks)
+        if self.relative:
+            bar.ax.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=None))
+        for handle in finish(ax, "above").legend_handles[:-1]:
+            handle.set(array=None, facecolor="white")  # its form is meant, not a colour
+
+    def _groups(self) -> list[tuple[Array, str, int, str | None]]:
+        """Points that look the same: which, their marker, its size, and what they are called."""
+        sizes = np.unique(self.rows)
+        markers = _MARKERS[: sizes.size - 1] + _MARKERS[-1:]
+        groups = [
+            ((self.rows == size) & ~self.is_path, marker, 50, f"looks on {size:,.0f} rows")
+            for size, marker in zip(sizes, markers, strict=True)
+        ]
+        groups = [group for group in groups if group[0].any()]
+        return [(self.is_path, "o", 8, None), *groups]
+
+    def _most_shown(self) -> tuple[float, float]:
+        """The excess that has the last colour, and the greatest there is."""
+        finite = self.excess[np.isfinite(self.excess)]
+        greatest = float(finite.max())
+        most = min(greatest, _TIMES * float(np.median(finite[finite > 0]))) if greatest else 1.0
+        return (min(most, _MOST) if self.relative else most), greatest
+
+    def _limits(self) -> tuple[float, float]:
+        """λ from where to where: those of all looks, but not too far from the chosen one."""
+        far = 10.0**_DECADES
+        return (
+            max(float(self.alphas.min()), self.chosen[1] / far),
+            min(float(self.alphas.max()), self.chosen[1] * far),
+        )
+
+    def _note_those_beyond(self, ax: Any, low: float, high: float) -> None:
+        """An arrow in the direction in which they are."""
+        for beyond, edge, arrow, up in (
+            (self.alphas < low, low, "↓", -11),
+            (self.alphas > high, high, "↑", 11),
+        ):
+            for sigma in self.sigmas[beyond & ~self.is_path].tolist():
+                where = {"textcoords": "offset points", "ha": "center", "va": "center"}
+                ax.annotate(arrow, (sigma, edge), (0, up), **where)
 
     def _mark_name(self) -> str:
         sigma, alpha = self.chosen
