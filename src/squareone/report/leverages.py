@@ -14,7 +14,7 @@ from .display import GUIDE, RED, Display, finish, need_matplotlib, scatter
 from .measure import fitted
 
 # Points of a character of the numbers, and of a mark.
-_LETTER, _LINE, _MARK = 5.2, 8.5, 3.0
+_LETTER, _LINE, _MARK = 5.4, 10.0, 3.0
 # Where a number may stand beside its point: how far away, in points, and in which direction.
 _DISTANCES, _DIRECTIONS = (5.0, 11.0, 18.0, 26.0, 36.0), np.deg2rad(np.arange(30, 390, 30))
 

@@ -35,8 +35,8 @@ class WidthMapDisplay(Display):
     rows : array of shape (m,)
         How many rows were looked at.
     excess : array of shape (m,)
-        The error over that of the best look on as many rows, less one. With a ``scoring``, or the
-        marginal likelihood, by how much the score is below the best one.
+        The mean square error over that of the best look on as many rows, less one. With a
+        ``scoring``, or the marginal likelihood, by how much the score is below the best one.
     is_path : array of bool of shape (m,)
         Which of them are the λ of the chosen width on all rows.
     chosen : tuple of float
@@ -112,7 +112,7 @@ class WidthMapDisplay(Display):
         alphas = np.atleast_1d(inner.alpha_)
         last = path["rows"] == path["rows"][-1]
         relative = is_an_error(inner)
-        label = "error above the best" if relative else f"{score_name(inner)} below the best"
+        label = "mean square error above" if relative else f"{score_name(inner)} below"
         chosen = float(path["sigma"][-1]), float(np.exp(np.mean(np.log(alphas))))
         seen = path["alpha"] > 0
         excess = _excess(path["score"], path["rows"], relative=relative)
@@ -123,7 +123,7 @@ class WidthMapDisplay(Display):
             excess=excess[seen],
             is_path=(last & (path["sigma"] == path["sigma"][-1]))[seen],
             chosen=chosen,
-            label=label,
+            label=f"{label} the best",
             relative=relative,
             given=was_given(inner),
         ).plot(ax)
@@ -146,10 +146,12 @@ class WidthMapDisplay(Display):
                 edgecolors="black" if label else "none",
                 linewidths=0.8,
                 zorder=3 if label else 2,
-                label=label,
                 cmap="viridis",
                 norm=norm,
             )
+            if label:  # by its form: the colours are those of single looks
+                hollow = {"markerfacecolor": "white", "markeredgecolor": "black"}
+                ax.plot([], [], marker, markersize=7, label=label, **hollow)
         self._note_those_beyond(ax, low, high)
         sigma, alpha = self.chosen
         ax.axvline(sigma, **GUIDE)
@@ -161,8 +163,7 @@ class WidthMapDisplay(Display):
         bar = ax.figure.colorbar(points, ax=ax, label=self.label, extend=extend, ticks=ticks)
         if self.relative:
             bar.ax.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=None))
-        for handle in finish(ax, "above").legend_handles[:-1]:
-            handle.set(array=None, facecolor="white")  # its form is meant, not a colour
+        finish(ax, "above")
 
     def _groups(self) -> list[tuple[Array, str, int, str | None]]:
         """Points that look the same: which, their marker, its size, and what they are called."""
@@ -172,8 +173,9 @@ class WidthMapDisplay(Display):
             ((self.rows == size) & ~self.is_path, marker, 50, f"looks on {size:,.0f} rows")
             for size, marker in zip(sizes, markers, strict=True)
         ]
-        groups = [group for group in groups if group[0].any()]
-        return [(self.is_path, "o", 8, None), *groups]
+        low, high = self._limits()
+        path = self.is_path & (self.alphas >= low) & (self.alphas <= high)
+        return [(path, "o", 8, None), *(group for group in groups if group[0].any())]
 
     def _most_shown(self) -> tuple[float, float]:
         """The excess that has the last colour, and the greatest there is."""
