@@ -15,6 +15,7 @@ from benchmarks.threads import pin_threads
 THREADS = pin_threads()  # before anything imports numpy
 
 from benchmarks import (  # noqa: E402
+    afterwards,
     imports,
     kernels,
     linear,
@@ -28,7 +29,7 @@ from benchmarks.case import Case, Scale  # noqa: E402
 
 CASES = [
     case
-    for theme in (kernels, solvers, linear, predict, imports, memory, plans)
+    for theme in (kernels, solvers, linear, predict, afterwards, imports, memory, plans)
     for case in theme.CASES
 ]
 QUICK_SHRINK = 8

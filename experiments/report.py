@@ -75,6 +75,8 @@ class Report:
         lines = [self._header, ("---",) * len(self._header), *self._rows]
         table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
         warning = "A few hundred rows only: not a result.\n\n" if self.quick else ""
+        # the documentation includes what stands between the marks
+        table = f"<!-- table -->\n\n{table}\n\n<!-- notes -->"
         return f"# {self._title}\n\n{warning}{self._conditions}\n\n{table}\n\n{self._notes}\n"
 
 

@@ -236,10 +236,16 @@ def triangular_inverse(L: Array) -> None:
         raise SingularSystemError(msg)
 
 
+def triangular_product(L: Array, B: Array) -> Array:
+    """``L @ B`` for ``B`` (n, t), reading the lower triangle of ``L`` (n, n). Cost: n²t flops."""
+    (trmm,) = scipy.linalg.get_blas_funcs(("trmm",), (L, B))
+    return trmm(1.0, L.T, B, lower=0, trans_a=1)
+
+
 def inverse_product(inverse: Array, B: Array) -> Array:
     """(LLᵀ)⁻¹ B for ``B`` (n, t) from L⁻¹, a lower triangle (n, n). Cost: 2n²t flops."""
     (trmm,) = scipy.linalg.get_blas_funcs(("trmm",), (inverse, B))
-    return trmm(1.0, inverse.T, trmm(1.0, inverse.T, B, lower=0, trans_a=1), lower=0, overwrite_b=1)
+    return trmm(1.0, inverse.T, triangular_product(inverse, B), lower=0, overwrite_b=1)
 
 
 def reciprocal_condition(L: Array, norm: float) -> float:

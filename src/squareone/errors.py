@@ -8,6 +8,7 @@ from numpy.linalg import LinAlgError
 from scipy.linalg import LinAlgWarning
 
 __all__ = [
+    "ExportError",
     "IllConditionedWarning",
     "MemoryLimitError",
     "NotPositiveSemidefiniteError",
@@ -34,6 +35,10 @@ class MemoryLimitError(MemoryError):
 
 class ScaleError(ValueError):
     """Values so large or so small that their squares leave the range of the floating type."""
+
+
+class ExportError(RuntimeError):
+    """An exported model would not compute what the estimator computes; nothing was written."""
 
 
 class IllConditionedWarning(LinAlgWarning):

@@ -75,7 +75,8 @@ def test_from_few_rows_to_all(small_levels, n, noise):
 def test_the_path_of_a_search(small_levels):
     model = RLSRegressor(solver="cholesky").fit(X, y)
     path = pd.DataFrame(model.path_)
-    assert list(path) == ["alpha", "score", "effective_dof", "bits", "sigma", "rows"]
+    columns = ["alpha", "score", "standard_error", "effective_dof", "bits", "sigma", "rows"]
+    assert list(path) == columns
     last = path.iloc[-1]
     assert (last.rows, last.bits) == (150, 64)
     chosen = path[(path.alpha == model.alpha_) & (path.sigma == model.kernel_.sigma)]

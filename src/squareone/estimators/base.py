@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from abc import abstractmethod
 from copy import deepcopy
 from numbers import Integral, Real
@@ -108,6 +109,10 @@ class RegularisedLeastSquares(CallbackSupport, BaseEstimator):
     def _row_weights(self, y: Array, weights: Array | None) -> Array | None:
         """Weights (n,) of the fit, from the user's weights and classes."""
 
+    def _needs_left_out(self, problem: Problem) -> bool:
+        """Whether leave-one-out values are needed in any case, and could not be had later."""
+        return False
+
     def _fixed_scale(self) -> float | None:
         """The scale of the Gaussian process, where it is given."""
         return None
@@ -146,8 +151,9 @@ class RegularisedLeastSquares(CallbackSupport, BaseEstimator):
                     request.targets,
                     keep_factor=self.keep_factor,
                     memory_limit=self.memory_limit,
+                    at_once=self._needs_left_out(problem),
                 )
-                self._remember(problem, record, request.targets)
+                self._remember(request, problem, record)
         except BaseException:  # an interrupt too: never half fitted
             self._forget()
             raise
@@ -208,6 +214,7 @@ class RegularisedLeastSquares(CallbackSupport, BaseEstimator):
             targets=targets,
             columns=columns,
             weights=weights,
+            user_weights=user_weights,
             kept=kept,
             kernel=kernel,
             alpha=alpha,
@@ -304,7 +311,8 @@ class RegularisedLeastSquares(CallbackSupport, BaseEstimator):
         parameters["random_state"] = deepcopy(self.random_state)  # a fit draws the same numbers
         return type(self)(**parameters)._read(X, y, sample_weight, groups).plan
 
-    def _remember(self, problem: Problem, record: Record, targets: Responses | Labels) -> None:
+    def _remember(self, request: Request, problem: Problem, record: Record) -> None:
+        self._record, targets = record, request.targets
         self.kernel_ = problem.kernel
         self.plan_ = problem.plan
         self.alpha_ = record.alphas if record.per_target else float(record.alphas[0])
@@ -319,7 +327,6 @@ class RegularisedLeastSquares(CallbackSupport, BaseEstimator):
                 self.centers_ = model.centers
         if isinstance(targets, Labels):
             self.classes_ = targets.classes
-        self._record = record
 
     # --- after the fit ---
 
@@ -377,6 +384,15 @@ class RegularisedLeastSquares(CallbackSupport, BaseEstimator):
         found = hindsight.leverages(record)
         return found if record.per_target else found[:, 0]
 
+    @property
+    def gacv_(self) -> float | Array:
+        """Generalised approximate cross-validation, a mean square; one per target for several.
+
+        The leave-one-out error with every leverage replaced by their mean.
+        """
+        found = hindsight.gacv(self._recorded())
+        return float(found[0]) if found.size == 1 else found
+
     def influence(self, X: Any) -> Array:
         """How predictions at the rows of ``X`` would change if a training row were left out.
 
@@ -425,6 +441,29 @@ class RegularisedLeastSquares(CallbackSupport, BaseEstimator):
             msg = f"n={n!r}: a number of rows from 1 to {order.size} is expected, or None for all"
             raise ValueError(msg)
         return order[:n]
+
+    def to_onnx(
+        self, path: str | os.PathLike[str], *, dtype: Any = None, opset: int | None = None
+    ) -> None:
+        """Write an ONNX file that predicts as this estimator does: :func:`squareone.to_onnx`.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file; one that is there is replaced.
+        dtype : {numpy.float64, numpy.float32}, optional
+            Of the rows and of the computation; by default that of the model.
+        opset : int, optional
+            The version of ONNX's operators; by default 17.
+
+        Raises
+        ------
+        ExportError
+            Where the graph, run by onnxruntime, differs from the estimator by more than rounding.
+        """
+        from .export import to_onnx  # imported late: it needs more than a fit does
+
+        to_onnx(self, path, dtype=dtype, opset=opset)
 
     def _rows(self, X: Any) -> Array:
         """New rows, checked, in the precision of the model."""

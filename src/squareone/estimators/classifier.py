@@ -2,19 +2,35 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
 from ..arrays import Array
 from ..kernels import Kernel
+from ..models.probabilities import CALIBRATIONS, Calibration, fit_calibration
+from ..selection.bounds import stability_bound
+from ..selection.threshold import best_thresholds
 from ..targets import Labels
+from . import hindsight
 from .base import RegularisedLeastSquares
+from .problem import Problem, Request
+from .record import Record
 from .target_validation import check_labels
+
+
+def _calibrates(estimator: RLSClassifier) -> bool:
+    """Whether there are probabilities; otherwise scikit-learn sees no ``predict_proba``."""
+    if estimator.calibration is None:
+        msg = "predict_proba needs a calibration: calibration=None was set"
+        raise AttributeError(msg)
+    return True
 
 
 class RLSClassifier(ClassifierMixin, RegularisedLeastSquares):
@@ -33,8 +49,8 @@ class RLSClassifier(ClassifierMixin, RegularisedLeastSquares):
         λ, a grid to choose it from, or ``"auto"``; see :class:`RLSRegressor`.
     solver : {"auto", "cholesky", "spectral", "svd", "gram"}, default="auto"
         See :class:`RLSRegressor`.
-    criterion : {"loo", "gcv", "holdout"}, default="loo"
-        How the width and λ are chosen; the held-out part is stratified.
+    criterion : {"loo", "gcv", "holdout", "marginal_likelihood"}, default="loo"
+        How the width and λ are chosen, see :class:`RLSRegressor`; the held-out part is stratified.
     cv : int, splitter, iterable of splits or None, default=None
         Choose by exact cross-validation, in closed form; an integer means stratified folds.
     scoring : str, callable or None, default=None
@@ -59,6 +75,16 @@ class RLSClassifier(ClassifierMixin, RegularisedLeastSquares):
     class_weight : dict, "balanced" or None, default=None
         Weights of classes, multiplied into ``sample_weight``; not for an indicator matrix, where
         each label would need weights, and a factorisation, of its own.
+    calibration : {"temperature", "platt", "isotonic", "linear"} or None, default="temperature"
+        How :meth:`predict_proba` makes probabilities of decision values, fitted to the
+        leave-one-out values: a logistic function (softmax for several classes) of the values times
+        a number; a logistic function of an affine function of each; a monotone step function; or
+        (1 + f)/2. None: no probabilities.
+    threshold : str, callable, float, array of shape (labels,) or None, default=None
+        For two classes, or each label of an indicator matrix: decision values above it mean yes.
+        None means zero. The name of a metric (``"f1"``, ``"balanced_accuracy"``, any scikit-learn
+        scorer of labels) or a function ``metric(y_true, y_pred)``: the threshold that is best on
+        the leave-one-out values.
 
     Attributes
     ----------
@@ -71,6 +97,16 @@ coef_, intercept_, plan_, n_features_in_, feature_names_in_
         The decision values at each row of the fit without that row:
         ``classes_[loo_predictions_.argmax(axis=1)]`` are its leave-one-out labels (for two classes
         ``classes_[(loo_predictions_ > 0).astype(int)]``).
+    loo_residuals_, leverages_, gacv_
+        As in :class:`RLSRegressor`, on the columns of ±1.
+    loo_probabilities_ : array of shape (n, k) or (n, labels)
+        Probabilities at each row of the fit without that row.
+    threshold_ : float or array of shape (labels,)
+        What decision values have to exceed; not for more than two classes.
+    calibration_ : Calibration
+        The map from decision values to probabilities.
+    loo_error_bound_ : float or array of shape (labels,)
+        A bound on the leave-one-out error rate, without an intercept only.
 
     See Also
     --------
@@ -93,6 +129,8 @@ coef_, intercept_, plan_, n_features_in_, feature_names_in_
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **RegularisedLeastSquares._parameter_constraints,
         "class_weight": [None, dict, StrOptions({"balanced"})],
+        "calibration": [None, StrOptions(set(CALIBRATIONS))],
+        "threshold": [None, str, callable, Real, "array-like"],
     }
 
     def __init__(
@@ -112,6 +150,8 @@ coef_, intercept_, plan_, n_features_in_, feature_names_in_
         random_state: Any = None,
         verbose: int = 0,
         class_weight: dict[Any, float] | str | None = None,
+        calibration: str | None = "temperature",
+        threshold: Any = None,
     ) -> None:
         super().__init__(
             kernel,
@@ -129,6 +169,8 @@ coef_, intercept_, plan_, n_features_in_, feature_names_in_
             verbose=verbose,
         )
         self.class_weight = class_weight
+        self.calibration = calibration
+        self.threshold = threshold
 
     def decision_function(self, X: Any) -> Array:
         """Decision values: above zero means the second class, or the label; the largest class wins.
@@ -157,8 +199,196 @@ coef_, intercept_, plan_, n_features_in_, feature_names_in_
         -------
         array of shape (m,) or (m, labels)
         """
-        values = self._values(X)
+        return self._decode(self._values(X))
+
+    def _decode(self, values: Array) -> Array:
+        if hasattr(self, "threshold_"):
+            values = values - np.asarray(self.threshold_, dtype=values.dtype)
         return self._record.targets.decode(values)
+
+    @available_if(_calibrates)
+    def predict_proba(self, X: Any) -> Array:
+        """Probabilities of the classes, or of each label, calibrated on the leave-one-out values.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d)
+            Rows; for a precomputed kernel its values with the training rows (m, n).
+
+        Returns
+        -------
+        array of shape (m, k) or (m, labels)
+            One column per class in the order of ``classes_``, each row summing to one; for an
+            indicator matrix the probability of each label.
+
+        Notes
+        -----
+        **Cost**: that of a prediction; the calibration is fitted at the first call, in some passes
+        over n·k leave-one-out values, unless these have to be computed first.
+
+        With ``"temperature"`` the largest probability is that of the predicted class (unless a
+        threshold was asked for). Class weights and sample weights of the fit are those of the
+        calibration: the probabilities are those of the weighted rows.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from squareone import RLSClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> RLSClassifier().fit(X, y).predict_proba(X[:1]).round(2)
+        array([[0.99, 0.  , 0.  ]])
+        """
+        return self._probabilities(self._values(X))
+
+    @available_if(_calibrates)
+    def predict_log_proba(self, X: Any) -> Array:
+        """Logarithms of :meth:`predict_proba`.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d)
+
+        Returns
+        -------
+        array of shape (m, k) or (m, labels)
+        """
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    @property
+    def calibration_(self) -> Calibration:
+        """The map from decision values to probabilities, fitted to the leave-one-out values."""
+        record = self._recorded()
+        if self.calibration is None:
+            msg = "calibration=None: there are no probabilities. Fit again with a calibration"
+            raise AttributeError(msg)
+        if record.calibration is None:
+            record.calibration = fit_calibration(
+                self.calibration,
+                record.leave_one_out_values[record.kept],
+                record.sample.Y > 0,
+                record.sample.weights,
+                exclusive=self._labels().exclusive,
+            )
+        return record.calibration
+
+    @property
+    def loo_probabilities_(self) -> Array:
+        """Probabilities at each row of the fit without that row, of shape (n, k) or (n, labels)."""
+        return self._probabilities(self._recorded().leave_one_out_values)
+
+    def _probabilities(self, values: Array) -> Array:
+        return self._labels().probabilities(self.calibration_.probabilities(values))
+
+    def _labels(self) -> Labels:
+        labels = self._recorded().targets
+        assert isinstance(labels, Labels)
+        return labels
+
+    @property
+    def loo_error_bound_(self) -> float | Array:
+        """Share of rows that may be misclassified when left out; one per label for several.
+
+        At least the leave-one-out error rate (Rifkin, Yeo & Poggio 2003, section 7.7), from the
+        fitted values alone. Without an intercept only: with one it does not hold.
+        """
+        record = self._recorded()
+        if record.sample.intercept:
+            msg = (
+                "loo_error_bound_ holds only without an intercept: fit with fit_intercept=False "
+                "for it, or take the exact leave-one-out errors, which loo_predictions_ gives"
+            )
+            raise AttributeError(msg)
+        rows = hindsight.may_err(record)
+        # several classes: a row is right if all its columns are
+        multilabel = self._labels().multilabel
+        return rows.mean(axis=0) if multilabel else float(rows.any(axis=1).mean())
+
+    def stability_bound(self, delta: float = 0.05, kappa: float | None = None) -> float | Array:
+        """Bound the error rate on unseen rows by algorithmic stability.
+
+        Parameters
+        ----------
+        delta : float, default=0.05
+            The bound holds with probability 1 − δ over the draw of independent rows.
+        kappa : float, optional
+            √k(x, x) at most, for every x there can be; by default the largest of the training rows.
+
+        Returns
+        -------
+        float or array of shape (k,)
+            A bound on the expected square loss, which is at least the error rate; for several
+            classes or labels one for each column. Far above one unless λ is much larger than √n
+            times k(x, x).
+
+        Notes
+        -----
+        Bousquet & Elisseeff (2002), theorems 12 and 22. For σ and λ not chosen on the rows, without
+        an intercept or weights; otherwise it is refused.
+
+        **Cost**: n·k operations beyond the leave-one-out values.
+        """
+        record = self._recorded()
+        if not isinstance(delta, Real) or not 0 < delta < 1:
+            msg = f"delta={delta!r}: a number between 0 and 1, such as 0.05, is expected"
+            raise ValueError(msg)
+        if record.sample.intercept or record.sample.weights is not None:
+            msg = (
+                "stability_bound holds without an intercept and without weights only: fit with "
+                "fit_intercept=False, and no sample_weight or class_weight"
+            )
+            raise ValueError(msg)
+        if not record.alphas.min() > 0:
+            msg = "stability_bound needs an alpha above zero"
+            raise ValueError(msg)
+        if kappa is None:
+            kappa = float(np.sqrt(record.diagonal.max()))
+        found = stability_bound(hindsight.residuals(record), record.alphas, kappa, delta)
+        return float(found[0]) if found.size == 1 else found
+
+    def _remember(self, request: Request, problem: Problem, record: Record) -> None:
+        super()._remember(request, problem, record)
+        labels = self._labels()
+        if labels.exclusive:
+            if self.threshold is not None:
+                msg = (
+                    f"threshold={self.threshold!r} with {labels.classes.size} classes: a threshold "
+                    "belongs to two classes or to labels of an indicator matrix; with several "
+                    "classes the largest value wins"
+                )
+                raise ValueError(msg)
+            return
+        weights = request.user_weights
+        thresholds = self._thresholds(
+            record, None if weights is None else weights[record.kept], len(record.alphas)
+        )
+        self.threshold_ = thresholds if labels.multilabel else float(thresholds[0])
+
+    def _needs_left_out(self, problem: Problem) -> bool:
+        if isinstance(self.threshold, str) or callable(self.threshold):
+            return True
+        # a kernel model keeps its rows and can be calibrated later
+        return self.calibration is not None and (problem.linear or problem.given)
+
+    def _thresholds(self, record: Record, weights: Array | None, t: int) -> Array:
+        """A threshold per column (t,): none, those given, or the best ones."""
+        if self.threshold is None:
+            return np.zeros(t)
+        if isinstance(self.threshold, str) or callable(self.threshold):
+            return best_thresholds(
+                self.threshold,
+                record.leave_one_out_values[record.kept],
+                record.sample.Y > 0,
+                weights,
+            )
+        given = np.asarray(self.threshold, dtype=np.float64)
+        if given.shape not in ((), (1,), (t,)) or not np.isfinite(given).all():
+            msg = (
+                f"threshold={self.threshold!r}: a finite number, {t} of them, the name of a metric "
+                "or a metric is expected"
+            )
+            raise ValueError(msg)
+        return np.broadcast_to(given, (t,)).copy()
 
     def _read_targets(self, X: Array, y: Any) -> tuple[Array, Labels, Array]:
         y = check_labels(y, X)

@@ -11,6 +11,7 @@ from ..kernels.base import check_range
 from ..kernels.tiles import kernel_rectangle
 from ..models import KernelExpansion
 from ..models.intervals import jackknife, jackknife_minmax, jackknife_plus, rank_of
+from ..selection.bounds import may_err_by_margin
 from ..solvers import Factor
 from ..targets import Labels
 from .record import Record
@@ -80,6 +81,27 @@ def leverages(record: Record) -> Array:
     result = np.zeros((record.n_rows, record.alphas.size))
     result[record.kept] = 1.0 - record.complements
     return result
+
+
+def fitted_values(record: Record) -> Array:
+    """f at the rows of the fit (n, t): y − (1 − h)e."""
+    return record.columns[record.kept] - record.complements * residuals(record)[record.kept]
+
+
+def gacv(record: Record) -> Array:
+    """Mean square of r / (1 − tr H/n), weighted by w, for every target (t,), in its units."""
+    r = record.complements * residuals(record)[record.kept]
+    shares = record.complements.mean(axis=0)
+    return np.average(np.square(r), axis=0, weights=record.sample.weights) / shares**2
+
+
+def may_err(record: Record) -> Array:
+    """Rows of the fit and target columns (n, t) that may be wrong when the row is left out."""
+    weights = np.ones(record.kept.size) if record.sample.weights is None else record.sample.weights
+    penalties = record.alphas / weights[:, None]
+    return may_err_by_margin(
+        record.columns[record.kept], fitted_values(record), record.diagonal, penalties
+    )
 
 
 def suspicion(record: Record) -> Array:

@@ -33,6 +33,7 @@ class Request:
     targets: Responses | Labels
     columns: Array
     weights: Array | None
+    user_weights: Array | None
     kept: Array
     kernel: Kernel
     alpha: float | Array | str

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..errors import MemoryLimitError
+from ..models.probabilities import Calibration
 from ..selection import LeaveOneOut, MarginalLikelihood, Objective, Path, evaluate
 from ..selection.likelihood import contrasts
 from ..solvers import CholeskyFactor, Factor, GramFactor
@@ -39,10 +40,11 @@ def at_rest() -> Iterator[None]:
 class Record:
     """The outcome of a fit.
 
-    Where λ was chosen, or where it costs next to nothing, the score and the leave-one-out values
-    are computed at once; for one given λ and many rows on first access, from the kept
-    factorisation. That is dropped with ``keep_factor=False`` and never pickled; a kernel model,
-    which keeps its rows, factors them again when it is asked for what needs it.
+    Where λ was chosen, where it costs next to nothing, or where they are needed ``at_once``, the
+    score and the leave-one-out values are computed at once; for one given λ and many rows on first
+    access, from the kept factorisation. That is dropped with ``keep_factor=False`` and never
+    pickled; a kernel model, which keeps its rows, factors them again when it is asked for what
+    needs it.
     """
 
     def __init__(
@@ -53,6 +55,7 @@ class Record:
         *,
         keep_factor: bool,
         memory_limit: float | str | None = None,
+        at_once: bool = False,
     ) -> None:
         self.targets = targets
         self.model = outcome.model
@@ -65,20 +68,24 @@ class Record:
         # the model's own copy of the rows, where it has one: the user's may change
         rows = getattr(outcome.model, "centers", None)
         self.sample = Sample(
-            problem.X[:0] if rows is None else rows,
+            np.empty((0, problem.X.shape[1]), problem.X.dtype) if rows is None else rows,
             problem.Y,
             problem.weights,
             problem.intercept,
             problem.kernel,
         )
         self.unit = problem.unit
+        self.diagonal = (
+            np.diagonal(problem.X).copy() if problem.given else problem.kernel.diagonal(problem.X)
+        )
         self._objective: Objective | None = problem.objective
         self._dropped_values = outcome.model.values(problem.dropped)
         self._dropped_columns = problem.dropped_columns
+        self.calibration: Calibration | None = None
         self._walked = outcome.path
         self._width = problem.width()
         self._factor: Factor | None = outcome.factor
-        now = outcome.path is not None or _negligible(problem)
+        now = outcome.path is not None or at_once or _negligible(problem)
         if now and self.kept.size > 1:
             with problem.stage("leave-one-out values"):
                 _ = self._path(""), self.leave_one_out_values

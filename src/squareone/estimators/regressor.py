@@ -46,9 +46,10 @@ class RLSRegressor(RegressorMixin, RegularisedLeastSquares):
         eigendecomposition, every λ. ``"svd"`` and ``"gram"``: for the linear kernel, accurate and
         fast respectively. ``"auto"`` decides by cost, memory and conditioning; :meth:`plan` shows
         why.
-    criterion : {"loo", "gcv", "holdout"}, default="loo"
-        How σ and λ are chosen: exact leave-one-out, generalised cross-validation, or one held-out
-        part (``validation_fraction``), the last in closed form too: all rows stay in the final fit.
+    criterion : {"loo", "gcv", "holdout", "marginal_likelihood"}, default="loo"
+        How σ and λ are chosen: exact leave-one-out, generalised cross-validation, one held-out
+        part (``validation_fraction``), in closed form too, so that all rows stay in the final fit,
+        or the likelihood of the targets under a Gaussian process.
     cv : int, splitter, iterable of splits or None, default=None
         Choose by exact cross-validation over these folds instead, in closed form.
     scoring : str, callable or None, default=None
@@ -73,6 +74,9 @@ class RLSRegressor(RegressorMixin, RegularisedLeastSquares):
         1: how far a fit is that takes more than a second, on stderr (as bars where rich is
         installed); 2: also every λ and width looked at. scikit-learn's callbacks
         (``set_callbacks``) are supported where its version has them.
+    scale : float or "auto", default="auto"
+        s, in the units of y: the Gaussian process behind ``return_std``, the gaussian interval and
+        the likelihood has kernel s²k and noise s²λ/w. ``"auto"``: the most likely one.
 
     Attributes
     ----------
@@ -81,17 +85,26 @@ class RLSRegressor(RegressorMixin, RegularisedLeastSquares):
     kernel_ : Kernel
         The kernel, with every parameter a number; with ``ard=True`` its ``sigma`` is an array (d,).
     path_ : dict of 1-D arrays
-        ``alpha``, ``score``, ``effective_dof`` and ``bits`` (precision of that step) of every λ
-        looked at; ``pandas.DataFrame(path_)`` works. With ``alpha_per_target`` also ``score_0``
-        and so on; ``score`` is then their mean. Where the width was searched also ``sigma`` and
+        ``alpha``, ``score``, its ``standard_error`` (over rows; NaN where unknown),
+        ``effective_dof`` and ``bits`` (precision of that step) of every λ looked at;
+        ``pandas.DataFrame(path_)`` works. With ``alpha_per_target`` also ``score_0`` and so on;
+        ``score`` is then their mean. Where the width was searched also ``sigma`` and
         ``rows``: first the looks of that search, on so many rows, and last the path at the chosen
         width on all of them.
     best_score_ : float or array of shape (t,)
         Score of the chosen λ (and width) by the criterion; greater is better.
     loo_predictions_ : array of shape (n,) or (n, t)
         The prediction at each row of the fit without that row.
+    loo_residuals_ : array of shape (n,) or (n, t)
+        Targets less those predictions.
+    leverages_ : array of shape (n,), or (n, t) with a λ per target
+        Diagonal of the hat matrix.
     effective_dof_ : float or array of shape (t,)
         Trace of the hat matrix, the intercept included.
+    gacv_ : float or array of shape (t,)
+        The mean square leave-one-out error with every leverage replaced by their mean.
+    log_marginal_likelihood_, scale_ : float or array of shape (t,)
+        Of the Gaussian process at the chosen σ and λ.
     dual_coef_ : array of shape (m,) or (m, t)
         Coefficients of the kernel expansion; not with the linear kernel.
     centers_ : array of shape (m, d)
@@ -195,7 +208,7 @@ class RLSRegressor(RegressorMixin, RegularisedLeastSquares):
         Notes
         -----
         **Cost**: m·n·(d + t) multiplications with a kernel, in bounded memory; m·d·t without. The
-        standard deviations take 2n²m flops more with ``cholesky``, n·m·d with features.
+        standard deviations take n²m flops more with ``cholesky``, n·m·d with features.
         """
         record = self._recorded()
         rows = self._rows(X)
@@ -243,7 +256,7 @@ class RLSRegressor(RegressorMixin, RegularisedLeastSquares):
         >>> model = RLSRegressor().fit(X[:300], y[:300])
         >>> low, high = model.predict_interval(X[300:], coverage=0.9).T
         >>> round(float(((low <= y[300:]) & (y[300:] <= high)).mean()), 2)
-        0.92
+        0.91
         """
         if not isinstance(coverage, Real) or not 0 < coverage < 1:
             msg = f"coverage={coverage!r}: a number between 0 and 1, such as 0.9, is expected"

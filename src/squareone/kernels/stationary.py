@@ -264,7 +264,8 @@ class Laplacian(Stationary):
     power = 1
 
     def left(self, X: Array, origin: Array) -> Array:
-        return X / X.dtype.type(self.sigma)
+        # centred before it is rounded by the division: far from zero that costs digits
+        return (X - origin) / X.dtype.type(self.sigma)
 
     def right(self, Y: Array, origin: Array) -> Array:
         return self.left(Y, origin)

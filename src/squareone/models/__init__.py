@@ -2,5 +2,13 @@
 
 from .expansion import KernelExpansion
 from .hyperplane import Hyperplane
+from .probabilities import CALIBRATIONS, Calibration, fit_calibration, from_state
 
-__all__ = ["Hyperplane", "KernelExpansion"]
+__all__ = [
+    "CALIBRATIONS",
+    "Calibration",
+    "Hyperplane",
+    "KernelExpansion",
+    "fit_calibration",
+    "from_state",
+]

@@ -1,4 +1,4 @@
-"""Selection: the λ grid, the path, and the criteria that choose on it."""
+"""Selection: the λ grid, the path, the criteria that choose on it, and decision thresholds."""
 
 from .criteria import Folds, GeneralisedCrossValidation, LeaveOneOut, folds_from_splits
 from .grid import Path, choose_automatically, evaluate, lowest_alpha
@@ -8,6 +8,7 @@ from .relevance import feature_widths
 from .search import bracketed_minimum
 from .slope import has_slope, log_slope
 from .surface import descend, fit_curvature
+from .threshold import best_thresholds, cut_scorer
 
 __all__ = [
     "Folds",
@@ -16,8 +17,10 @@ __all__ = [
     "MarginalLikelihood",
     "Objective",
     "Path",
+    "best_thresholds",
     "bracketed_minimum",
     "choose_automatically",
+    "cut_scorer",
     "descend",
     "evaluate",
     "feature_widths",

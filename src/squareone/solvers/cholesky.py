@@ -15,6 +15,7 @@ from ..arrays import (
     inverse_product,
     reciprocal_condition,
     triangular_inverse,
+    triangular_product,
 )
 from ..errors import NotPositiveSemidefiniteError, SingularSystemError
 from .factor import Factor, Visitor
@@ -196,8 +197,13 @@ class CholeskyFactor(Factor):
 
     def variances(self, alpha: float, queries: Array, prior: Array) -> Array:
         self.factor(alpha)
+        self.complements()  # L becomes its inverse
         Q = self.system.queries(queries)
-        explained = np.einsum("im,im->m", Q, self.inverse_times(Q), dtype=np.float64)
+        half = triangular_product(self.system.matrix, Q)
+        explained = np.einsum("im,im->m", half, half, dtype=np.float64)
+        u = self.weighting.direction
+        if u is not None:
+            explained -= np.square(u @ Q, dtype=np.float64) * self._share_of_u()
         centred = self.system.prior(queries, prior)
         return centred - explained * self.system.unit + self._variance_of_mean(alpha)
 

@@ -55,6 +55,17 @@ class Labels:
             return np.where(y == self.classes[1], 1.0, -1.0).astype(dtype)[:, None]
         return np.where(y[:, None] == self.classes, 1.0, -1.0).astype(dtype)
 
+    @property
+    def exclusive(self) -> bool:
+        """Whether there are several columns of which one wins."""
+        return not self.multilabel and self.classes.size > 2
+
+    def probabilities(self, columns: Array) -> Array:
+        """One column per class (n, k), or per label, from probabilities of the columns."""
+        if self.multilabel or self.exclusive:
+            return columns
+        return np.hstack([1.0 - columns, columns])
+
     def shaped(self, values: Array) -> Array:
         """Decision values: (n,) for two classes, (n, k) or (n, labels) otherwise."""
         return values[:, 0] if not self.multilabel and self.classes.size == 2 else values

@@ -1,0 +1,68 @@
+"""What is asked after a fit: intervals against their product, probabilities against the fit."""
+
+from functools import partial
+
+import numpy as np
+from sklearn.base import clone
+
+from benchmarks.case import Case, Contest, Scale, timed
+from benchmarks.data import wide
+from benchmarks.measure import Contestant
+
+ROWS, NEW_ROWS = 5_000, 1_000
+CLASSES = 10
+
+
+def _intervals(scale: Scale, dtype: str) -> Contest:
+    from squareone import RLSRegressor
+    from squareone.kernels import Gaussian
+
+    n, m = scale.rows(ROWS), scale.rows(NEW_ROWS)
+    X, y = wide(n + m, dtype)
+    model = RLSRegressor(Gaussian(sigma=16.0), alpha=1.0, solver="cholesky").fit(X[:n], y[:n])
+    _ = model.loo_predictions_  # as after a fit that chose λ
+    new = X[n:]
+    inverse = np.random.default_rng(0).standard_normal((n, n)).astype(dtype)
+    columns = np.asfortranarray(inverse[:, :m])
+    return Contest(
+        Contestant(lambda: model.predict_interval(new)),
+        Contestant(lambda: np.matmul(inverse, columns)),
+    )
+
+
+def _probabilities(scale: Scale) -> Contest:
+    from squareone import RLSClassifier
+    from squareone.kernels import Gaussian
+
+    n = scale.rows(ROWS)
+    X, values = wide(n, "float64", outputs=CLASSES)
+    y = np.asarray(values).argmax(axis=1)
+    model = RLSClassifier(Gaussian(sigma=16.0), solver="cholesky")
+    plain = RLSClassifier(Gaussian(sigma=16.0), solver="cholesky", calibration=None)
+    return Contest(
+        Contestant(lambda: clone(model).fit(X, y).predict_proba(X[:1])),
+        Contestant(lambda: clone(plain).fit(X, y)),
+    )
+
+
+CASES: list[Case] = [
+    *(
+        timed(
+            f"intervals-{dtype}",
+            partial(_intervals, dtype=dtype),
+            what=f"jackknife+ intervals for 1,000 points, 5,000 training rows, {dtype}",
+            against="product of an n x n matrix with as many columns",
+            target=1.5,
+            repeats=7,
+        )
+        for dtype in ("float64", "float32")
+    ),
+    timed(
+        "probabilities",
+        _probabilities,
+        what="fit 5,000 rows of 10 classes, best λ, and calibrate probabilities",
+        against="the fit without a calibration",
+        target=1.1,
+        repeats=3,
+    ),
+]

@@ -1,0 +1,108 @@
+"""What is exported: a fitted estimator, and the scalers before it."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
+
+from ...arrays import Array
+from ...models import Calibration, Hyperplane, KernelExpansion
+from ...targets import Labels, Responses
+from ..base import RegularisedLeastSquares
+from .scaling import check_steps, flat_steps
+
+__all__ = ["Source"]
+
+
+@dataclass(frozen=True)
+class Source:
+    """A fitted estimator with the scalers (fitted too) that its rows go through first."""
+
+    scalers: list[Any]
+    estimator: RegularisedLeastSquares
+
+    @classmethod
+    def of(cls, given: Any) -> Source:
+        """From an estimator, a pipeline that ends in one, or a search over either."""
+        best = getattr(given, "best_estimator_", given)
+        *scalers, estimator = flat_steps(best) if isinstance(best, Pipeline) else [best]
+        if not isinstance(estimator, RegularisedLeastSquares):
+            msg = (
+                "to_onnx exports a fitted RLSRegressor or RLSClassifier, alone or at the end of a "
+                f"pipeline, got {type(given).__name__}"
+            )
+            if estimator is not given:
+                msg += f" that ends in {type(estimator).__name__}"
+            raise TypeError(msg)
+        check_steps(scalers)
+        for step in (*scalers, estimator):
+            check_is_fitted(step)
+        return cls(scalers, estimator)
+
+    @property
+    def model(self) -> KernelExpansion | Hyperplane:
+        """What was learned."""
+        return self.estimator._recorded().model
+
+    @property
+    def targets(self) -> Responses | Labels:
+        """How values become predictions."""
+        return self.estimator._recorded().targets
+
+    @property
+    def calibration(self) -> Calibration | None:
+        """How values become probabilities, where they do."""
+        return getattr(self.estimator, "calibration_", None)
+
+    @property
+    def threshold(self) -> Any:
+        """What a value has to exceed: a number, or one per label."""
+        return getattr(self.estimator, "threshold_", 0.0)
+
+    @property
+    def pair(self) -> bool:
+        """Whether one column of values stands for two classes."""
+        return (
+            isinstance(self.targets, Labels)
+            and not self.targets.multilabel
+            and self.targets.classes.size == 2
+        )
+
+    @property
+    def features(self) -> int:
+        """Columns of X, before the scalers."""
+        return int(self.estimator.n_features_in_)
+
+    @property
+    def names(self) -> list[str]:
+        """The names of these columns, where they have any."""
+        first = (*self.scalers, self.estimator)[0]
+        return [str(name) for name in getattr(first, "feature_names_in_", [])]
+
+    def scaled(self, X: Array) -> Array:
+        """Rows as the estimator sees them."""
+        with _names_are_not_missed():
+            for scaler in self.scalers:
+                X = scaler.transform(X)
+            return self.estimator._rows(X)
+
+    def unscaled(self, rows: Array) -> Array:
+        """Rows that become ``rows`` by scaling, where there are such."""
+        for scaler in reversed(self.scalers):
+            rows = scaler.inverse_transform(rows)
+        return np.asarray(rows)
+
+
+@contextmanager
+def _names_are_not_missed() -> Iterator[None]:
+    """Rows made here have no column names, and need none."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "X does not have valid feature names")
+        yield

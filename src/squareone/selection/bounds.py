@@ -1,0 +1,83 @@
+"""What can be said about errors on unseen rows from the fit alone.
+
+The leave-one-out bound is that of Rifkin, Yeo & Poggio (2003, section 7.7), for labels ±1 and no
+intercept: row i can only be misclassified by the fit without it if y_i(f(x_i) − c_i K_ii) ≤ 0.
+Since c_i = w_i(y_i − f(x_i))/λ, that is the same as y_i f(x_i) ≤ K_ii/(K_ii + λ/w_i).
+
+The stability bound is that of Bousquet & Elisseeff (2002, theorems 12 and 22).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..arrays import Array
+
+__all__ = ["may_err_by_contribution", "may_err_by_margin", "stability_bound"]
+
+
+def may_err_by_contribution(Y: Array, F: Array, C: Array, diagonal: Array) -> Array:
+    """Rows that may be misclassified when left out: y(f − c k(x, x)) ≤ 0.
+
+    Parameters
+    ----------
+    Y, F, C : array (n, t)
+        Labels ±1, fitted values, and coefficients of the kernel expansion.
+    diagonal : array (n,)
+        k(x, x).
+
+    Returns
+    -------
+    array of bool (n, t)
+    """
+    return Y * (F - C * diagonal[:, None]) <= 0
+
+
+def may_err_by_margin(Y: Array, F: Array, diagonal: Array, penalties: Array) -> Array:
+    """The same rows by their margins: y f ≤ k(x, x) / (k(x, x) + λ/w).
+
+    Parameters
+    ----------
+    Y, F : array (n, t)
+        Labels ±1 and fitted values.
+    diagonal : array (n,)
+        k(x, x).
+    penalties : array (n, t)
+        λ/w.
+
+    Returns
+    -------
+    array of bool (n, t)
+    """
+    k = diagonal[:, None].astype(np.float64)
+    total = k + penalties
+    share = np.divide(k, total, out=np.zeros_like(total), where=total > 0)
+    return share >= Y * F
+
+
+def stability_bound(errors: Array, alpha: Array, kappa: float, delta: float) -> Array:
+    r"""A bound on the expected square loss, and so on the error rate, of labels ±1 → (t,).
+
+    With probability 1 − δ over n independent rows, for σ and λ not chosen on them and no
+    intercept, the risk is at most
+
+    .. math:: R_\text{loo} + \beta + (4n\beta + M)\sqrt{\ln(1/\delta)/2n}
+
+    with the mean square leave-one-out error :math:`R_\text{loo}`, :math:`\beta = 2\kappa^2
+    (1+R)^2/\lambda`, :math:`M = (1 + R)^2` and :math:`R = \kappa\sqrt{n/\lambda}`, the largest
+    value f can take (from λ‖f‖² ≤ n).
+
+    Parameters
+    ----------
+    errors : array (n, t)
+        Leave-one-out errors.
+    alpha : array (t,)
+    kappa : float
+        √k(x, x) at most, for every x there can be.
+    delta : float
+    """
+    n = errors.shape[0]
+    largest = np.square(1.0 + kappa * np.sqrt(n / alpha))
+    beta = 2.0 * kappa**2 * largest / alpha
+    left_out = np.mean(np.square(errors, dtype=np.float64), axis=0)
+    return left_out + beta + (4.0 * n * beta + largest) * np.sqrt(np.log(1.0 / delta) / (2.0 * n))

@@ -1,0 +1,74 @@
+"""Scores of predicted labels from the four counts of a confusion matrix, for many at once.
+
+Each takes true positives, false positives, false negatives and true negatives, arrays of one shape,
+and has the name and the value of scikit-learn's scorer. Nothing over nothing is zero, as there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ..arrays import Array
+
+__all__ = ["CLOSED_FORMS"]
+
+
+def _accuracy(tp: Array, fp: Array, fn: Array, tn: Array) -> Array:
+    return _ratio(tp + tn, tp + fp + fn + tn)
+
+
+def _balanced_accuracy(tp: Array, fp: Array, fn: Array, tn: Array) -> Array:
+    classes = ((tp + fn > 0).astype(int)) + (fp + tn > 0)  # a class without rows has no say
+    return (_ratio(tp, tp + fn) + _ratio(tn, fp + tn)) / classes
+
+
+def _f1(tp: Array, fp: Array, fn: Array, tn: Array) -> Array:
+    return _ratio(2.0 * tp, 2.0 * tp + fp + fn)
+
+
+def _f1_macro(tp: Array, fp: Array, fn: Array, tn: Array) -> Array:
+    classes = (tp + fp + fn > 0).astype(int) + (fp + fn + tn > 0)
+    return (_f1(tp, fp, fn, tn) + _f1(tn, fn, fp, tp)) / classes
+
+
+def _f1_weighted(tp: Array, fp: Array, fn: Array, tn: Array) -> Array:
+    of_both = (tp + fn) * _f1(tp, fp, fn, tn) + (fp + tn) * _f1(tn, fn, fp, tp)
+    return _ratio(of_both, tp + fp + fn + tn)
+
+
+def _jaccard(tp: Array, fp: Array, fn: Array, tn: Array) -> Array:
+    return _ratio(tp, tp + fp + fn)
+
+
+def _matthews_corrcoef(tp: Array, fp: Array, fn: Array, tn: Array) -> Array:
+    # Two roots, since a product of four counts overflows sooner.
+    norm = np.sqrt((tp + fp) * (fn + tn)) * np.sqrt((tp + fn) * (fp + tn))
+    return _ratio(tp * tn - fp * fn, norm)
+
+
+def _precision(tp: Array, fp: Array, fn: Array, tn: Array) -> Array:
+    return _ratio(tp, tp + fp)
+
+
+def _recall(tp: Array, fp: Array, fn: Array, tn: Array) -> Array:
+    return _ratio(tp, tp + fn)
+
+
+def _ratio(over: Array, under: Array) -> Array:
+    return np.divide(over, under, out=np.zeros_like(over), where=under > 0.0)
+
+
+#: Formulas by the name of the scorer.
+CLOSED_FORMS: dict[str, Callable[[Array, Array, Array, Array], Array]] = {
+    "accuracy": _accuracy,
+    "balanced_accuracy": _balanced_accuracy,
+    "f1": _f1,
+    "f1_macro": _f1_macro,
+    "f1_weighted": _f1_weighted,
+    "jaccard": _jaccard,
+    "matthews_corrcoef": _matthews_corrcoef,
+    "precision": _precision,
+    "recall": _recall,
+}

@@ -1,0 +1,218 @@
+"""predict_proba, thresholds and bounds of the classifier."""
+
+import pickle
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import load_iris, make_multilabel_classification
+from sklearn.metrics import balanced_accuracy_score, f1_score, log_loss
+
+from squareone import RLSClassifier
+from squareone.kernels import Gaussian
+from tests.estimators.data import X, refused, two
+from tests.reference import after_the_fit
+
+FLOWERS, iris = load_iris(return_X_y=True)
+PAGES, many = make_multilabel_classification(120, n_features=6, n_classes=4, random_state=0)
+CALIBRATIONS = ["temperature", "platt", "isotonic", "linear"]
+
+
+@pytest.mark.parametrize("calibration", CALIBRATIONS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_probabilities_of_classes(calibration, dtype):
+    for rows, target in ((X, two), (FLOWERS, iris)):
+        model = RLSClassifier(calibration=calibration).fit(rows.astype(dtype), target)
+        p = model.predict_proba(rows.astype(dtype))
+        assert p.shape == (len(rows), len(model.classes_))
+        assert p.dtype == dtype
+        assert_allclose(p.sum(axis=1), 1.0, rtol=1e-6)
+        assert (p >= 0).all()
+        logs = model.predict_log_proba(rows.astype(dtype))
+        assert_allclose(np.exp(logs), p, rtol=1e-5)
+        if calibration == "temperature":
+            assert_array_equal(model.classes_[p.argmax(axis=1)], model.predict(rows.astype(dtype)))
+
+
+def test_probabilities_of_labels():
+    model = RLSClassifier().fit(PAGES, many)
+    p = model.predict_proba(PAGES)
+    assert p.shape == many.shape
+    assert_array_equal(p > 0.5, model.predict(PAGES) == 1)
+
+
+def test_leave_one_out_probabilities_are_calibrated_and_say_what_the_loss_will_be():
+    rng = np.random.default_rng(0)
+    rows = rng.standard_normal((4000, 2))
+    truth = rng.uniform(size=4000) < 1 / (1 + np.exp(-3 * rows[:, 0]))
+    model = RLSClassifier(Gaussian(3.0)).fit(rows[:1500], truth[:1500])
+    p = model.loo_probabilities_[:, 1]
+    bins = np.array_split(np.argsort(p), 5)
+    gaps = [abs(p[bin_].mean() - truth[:1500][bin_].mean()) for bin_ in bins]
+    assert max(gaps) < 0.06  # a share of 300 rows has a standard error of 0.03
+    expected = log_loss(truth[:1500], model.loo_probabilities_)
+    assert log_loss(truth[1500:], model.predict_proba(rows[1500:])) == pytest.approx(
+        expected, abs=0.03
+    )
+
+
+def test_no_calibration_no_probabilities():
+    model = RLSClassifier(calibration=None).fit(X, two)
+    assert not hasattr(model, "predict_proba")
+    with refused(AttributeError, "predict_proba"):
+        model.predict_proba(X)
+    with refused(AttributeError, "calibration=None"):
+        _ = model.calibration_
+
+
+def test_a_given_lambda_is_calibrated_later(monkeypatch):
+    """With many rows the leave-one-out values of one λ wait until somebody asks."""
+    expected = RLSClassifier(Gaussian(2.0), 1.0).fit(X, two).predict_proba(X)
+    monkeypatch.setattr("squareone.estimators.record._negligible", lambda problem: False)
+    model = RLSClassifier(Gaussian(2.0), 1.0).fit(X, two)
+    assert_allclose(pickle.loads(pickle.dumps(model)).predict_proba(X), expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "precomputed"])
+def test_what_keeps_no_rows_is_calibrated_at_once(kernel, monkeypatch):
+    monkeypatch.setattr("squareone.estimators.record._negligible", lambda problem: False)
+    rows = X @ X.T if kernel == "precomputed" else X
+    model = RLSClassifier(kernel, 1.0, keep_factor=False, threshold="f1").fit(rows, two)
+    again = pickle.loads(pickle.dumps(model))
+    assert_array_equal(again.predict_proba(rows), model.predict_proba(rows))
+
+
+def test_weights_count_in_the_calibration():
+    """Rows of weight zero take no part; classes of larger weight become more probable."""
+    weights = np.ones(len(two))
+    weights[::7] = 0.0
+    kept = weights > 0
+    kernel = Gaussian(2.0)
+    some = RLSClassifier(kernel, 1.0).fit(X[kept], two[kept]).predict_proba(X)
+    assert_allclose(
+        RLSClassifier(kernel, 1.0).fit(X, two, weights).predict_proba(X), some, rtol=1e-9
+    )
+    second = np.unique(two)[1]
+    heavy = RLSClassifier(kernel, 1.0, class_weight={second: 10.0, np.unique(two)[0]: 1.0})
+    plain = RLSClassifier(kernel, 1.0)
+    assert (
+        heavy.fit(X, two).predict_proba(X)[:, 1].mean()
+        > plain.fit(X, two).predict_proba(X)[:, 1].mean() + 0.1
+    )
+
+
+# --- thresholds ---
+
+
+@pytest.mark.parametrize("metric", ["f1", f1_score, "balanced_accuracy", balanced_accuracy_score])
+def test_the_threshold_is_the_best_on_left_out_values(metric):
+    target = (np.arange(len(X)) % 5 == 0) | (X[:, 0] > 1.2)
+    model = RLSClassifier(threshold=metric).fit(X, target)
+    score = f1_score if metric in ("f1", f1_score) else balanced_accuracy_score
+    values = model.loo_predictions_
+    cuts = np.concatenate([[values.min() - 1], np.sort(values), [0.0]])
+    best = max(score(target, values > cut) for cut in cuts)
+    assert score(target, values > model.threshold_) == pytest.approx(best)
+    assert_array_equal(model.predict(X), model.decision_function(X) > model.threshold_)
+
+
+def test_a_threshold_for_every_label():
+    model = RLSClassifier(threshold="f1").fit(PAGES, many)
+    assert model.threshold_.shape == (4,)
+    plain = RLSClassifier().fit(PAGES, many)
+    assert_array_equal(plain.threshold_, np.zeros(4))
+    left_out = plain.loo_predictions_
+    for j in range(4):
+        ours = f1_score(many[:, j], left_out[:, j] > model.threshold_[j])
+        assert ours >= f1_score(many[:, j], left_out[:, j] > 0)
+    assert_array_equal(
+        model.predict(PAGES), (model.decision_function(PAGES) > model.threshold_).astype(int)
+    )
+    given = RLSClassifier(threshold=[0.1, 0.2, 0.3, 0.4]).fit(PAGES, many)
+    assert_array_equal(given.threshold_, [0.1, 0.2, 0.3, 0.4])
+
+
+@pytest.mark.parametrize(
+    ("threshold", "words"),
+    [
+        ("roc_auc", ["roc_auc", "threshold"]),
+        ("no such metric", ["no such metric"]),
+        (np.nan, ["finite"]),
+        ([0.1, 0.2], ["1 of them"]),
+    ],
+)
+def test_thresholds_that_make_no_sense(threshold, words):
+    with refused(ValueError, *words):
+        RLSClassifier(threshold=threshold).fit(X, two)
+
+
+def test_no_threshold_for_several_classes():
+    with refused(ValueError, "3 classes", "largest value wins"):
+        RLSClassifier(threshold="f1").fit(FLOWERS, iris)
+    assert not hasattr(RLSClassifier().fit(FLOWERS, iris), "threshold_")
+
+
+def test_a_refused_threshold_leaves_nothing_behind():
+    model = RLSClassifier(threshold="f1")
+    with pytest.raises(ValueError, match="threshold"):
+        model.fit(FLOWERS, iris)
+    assert not hasattr(model, "classes_")
+    assert not hasattr(model, "_record")
+
+
+# --- bounds ---
+
+
+@pytest.mark.parametrize("kernel", ["linear", Gaussian(2.0)])
+@pytest.mark.parametrize("alpha", [0.1, 30.0])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_bound_is_the_reference(kernel, alpha, weighted):
+    Y = np.where(two == np.unique(two)[1], 1.0, -1.0)[:, None]
+    weights = np.random.default_rng(0).uniform(0.2, 2.0, len(X)) if weighted else None
+    K = X @ X.T if kernel == "linear" else kernel(X)
+    model = RLSClassifier(kernel, alpha, fit_intercept=False).fit(X, two, weights)
+    expected = after_the_fit.possible_mistakes_by_contribution(K, Y, alpha, weights)
+    assert model.loo_error_bound_ == pytest.approx(expected.mean())
+    wrong = np.mean(Y[:, 0] * model.loo_predictions_ <= 0)
+    assert wrong <= model.loo_error_bound_
+
+
+def test_the_bound_of_several_classes_and_labels():
+    model = RLSClassifier(Gaussian(1.0), 1.0, fit_intercept=False).fit(FLOWERS, iris)
+    wrong = np.mean(model.loo_predictions_.argmax(axis=1) != iris)
+    assert 0 < wrong <= model.loo_error_bound_ < 0.5
+    labels = RLSClassifier(Gaussian(10.0), 1.0, fit_intercept=False).fit(PAGES, many)
+    errors = ((labels.loo_predictions_ > 0) != many).mean(axis=0)
+    assert labels.loo_error_bound_.shape == (4,)
+    assert (errors <= labels.loo_error_bound_).all()
+
+
+def test_with_an_intercept_the_bound_is_refused():
+    model = RLSClassifier().fit(X, two)
+    with refused(AttributeError, "fit_intercept=False"):
+        _ = model.loo_error_bound_
+    with refused(ValueError, "without an intercept"):
+        model.stability_bound()
+
+
+def test_stability_bound():
+    Y = np.where(two == np.unique(two)[1], 1.0, -1.0)[:, None]
+    kernel = Gaussian(2.0)
+    model = RLSClassifier(kernel, 5.0, fit_intercept=False).fit(X, two)
+    expected = after_the_fit.stability_bounds(kernel(X), Y, 5.0, 1.0, 0.1)[1][0]
+    assert model.stability_bound(0.1) == pytest.approx(expected)
+    assert model.stability_bound(0.1, kappa=2.0) > expected
+    for delta in (0.0, 1.0, "0.1"):
+        with refused(ValueError, "between 0 and 1"):
+            model.stability_bound(delta)
+
+
+@pytest.mark.parametrize("kernel", ["linear", Gaussian(2.0)])
+@pytest.mark.parametrize("weights", [None, np.linspace(0.0, 2.0, len(X))])
+def test_gacv_is_the_criterion(kernel, weights):
+    model = RLSClassifier(kernel, 1.0).fit(FLOWERS, iris)
+    chosen = RLSClassifier(kernel, [1.0], criterion="gcv").fit(FLOWERS, iris)
+    assert np.mean(model.gacv_) == pytest.approx(-chosen.best_score_)
+    model = RLSClassifier(kernel, 1.0).fit(X, two, weights)
+    chosen = RLSClassifier(kernel, [1.0], criterion="gcv").fit(X, two, weights)
+    assert model.gacv_ == pytest.approx(-chosen.best_score_)
