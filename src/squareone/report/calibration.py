@@ -40,9 +40,25 @@ class LeaveOneOutCalibrationDisplay(Display):
     --------
     LeaveOneOutRocDisplay : How well the classes are told apart.
     sklearn.calibration.CalibrationDisplay : By which it is drawn.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")  # no window
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from squareone import RLSClassifier
+    >>> from squareone.report import LeaveOneOutCalibrationDisplay
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = RLSClassifier(random_state=0).fit(X, y)
+    >>> display = LeaveOneOutCalibrationDisplay.from_estimator(model)
+    >>> (column,) = display.columns
+    >>> column.name
+    'class 1'
+    >>> print(f"{column.values.mean():.2f} expected, {column.truth.mean():.2f} seen")
+    0.64 expected, 0.63 seen
     """
 
-    size: ClassVar[tuple[float, float]] = (4.8, 4.6)
+    size: ClassVar[tuple[float, float]] = (4.8, 5.2)
 
     columns: list[Column]
     n_bins: int
