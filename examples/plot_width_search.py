@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 
 from squareone import RLSClassifier
 from squareone.kernels import Gaussian
-from squareone.report import summary
+from squareone.report import WidthMapDisplay, summary
 
 X, y = load_breast_cancer(return_X_y=True)
 X = StandardScaler().fit_transform(X)
@@ -95,3 +95,11 @@ for rows, bits, sigma, alpha, score in zip(
     *(path[name] for name in ("rows", "bits", "sigma", "alpha", "score")), strict=True
 ):
     print(f"{rows:>6}{bits:>6}{sigma:>9.3g}{alpha:>11.2g}{-score:>9.4f}")
+
+# %%
+# ``WidthMapDisplay`` draws these looks, each compared with the best one on as many rows. On few
+# rows the error may not depend on λ any more below some value: arrows say that the look was at a λ
+# far below the figure.
+
+WidthMapDisplay.from_estimator(model)
+plt.show()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-import matplotlib as mpl
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -19,31 +19,8 @@ from squareone import RLSClassifier, RLSRegressor
 from squareone.kernels import Constant, Gaussian, Linear
 from squareone.report import path_figure, summary
 
-mpl.use("Agg")
-import matplotlib.pyplot as plt
-
 MEDIAN = Gaussian("median")
 ALPHAS = np.geomspace(1e-3, 1e2, 9)
-
-
-@pytest.fixture(autouse=True)
-def _close_figures():
-    yield
-    plt.close("all")
-
-
-@pytest.fixture
-def data():
-    rng = np.random.default_rng(7)
-    X = rng.normal(size=(60, 3))
-    Y = np.column_stack([np.sin(X[:, 0]), X[:, 1]]) * [1.0, 50.0] + rng.normal(size=(60, 2))
-    return X, Y
-
-
-@pytest.fixture
-def classes(data):
-    X, Y = data
-    return X, np.array(["ant", "bee", "cat"])[np.digitize(Y[:, 0], [-0.5, 0.5])]
 
 
 def curves(ax):

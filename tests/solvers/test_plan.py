@@ -1,13 +1,16 @@
 """The plan: what is chosen and why, from shapes alone."""
 
 import pickle
+import re
 from dataclasses import replace
+from html.parser import HTMLParser
 
 import numpy as np
 import pytest
 
 from squareone import RLSClassifier, RLSRegressor
 from squareone.errors import IllConditionedWarning, MemoryLimitError
+from squareone.kernels import Gaussian
 from squareone.report import summary
 from squareone.solvers import Task, costs, make_plan, plan
 from squareone.solvers.calibration import PROBES, Machine, Rate
@@ -108,9 +111,10 @@ def test_a_plan_can_be_read():
 
 
 def test_the_table_has_a_column_for_each_figure():
-    _, header, *rows, _ = str(make_plan(task(5000), "auto", 8 * GIB)).splitlines()
+    made = make_plan(task(5000), "auto", 8 * GIB)
+    _, header, *rows = str(made).splitlines()
     assert header.split() == ["solver", "Gflop", "memory", "expected", "how"]
-    for row in rows:
+    for row in rows[: len(made.candidates)]:
         assert row[: header.index("expected") + len("expected")].endswith((" s", " min"))
         assert row[header.index("how") - 1] == " "
 
@@ -320,12 +324,135 @@ def test_plan_before_and_after_a_fit():
     after = model.fit(X, y).plan_
     assert (before.solver, before.candidates) == (after.solver, after.candidates)
     assert set(after.stages) >= {"kernel matrix", "factorisation", "coefficients"}
-    assert "spent: " not in str(before)
-    last = str(after).splitlines()[-1]
-    assert last.startswith(f"spent: {plan.duration(sum(after.stages.values()))} (expected ")
-    assert after.time_spent() in last.replace(f" (expected {plan.duration(after.expected())})", "")
+    assert "spent" not in str(before)
+    seconds = after.expected(), sum(after.stages.values())
+    last = re.split(r"\s{2,}", str(after).splitlines()[-1])
+    assert last == ["all", *map(plan.duration, seconds)]
     labels = rng.integers(0, 4, 80)
     assert RLSClassifier().plan(X, labels).task.t == 4
+
+
+# --- the stages ---
+
+
+@pytest.mark.parametrize("wanted", list(_some_tasks()))
+def test_every_piece_of_work_has_its_stage(wanted):
+    made = make_plan(wanted, "auto", 1000 * GIB)
+    for candidate in made.candidates:
+        stages = made.expected_stages(candidate)
+        assert list(stages) == [name for name in costs.STAGES if name in stages]
+        assert sum(stages.values()) == pytest.approx(made.expected(candidate))
+        assert {w.stage for w in candidate.work} <= set(costs.STAGES)
+    assert made.expected_stages() == made.expected_stages(made.chosen)
+
+
+ALPHAS = {"one": 0.5, "grid": [0.1, 1.0, 10.0], "auto": "auto"}
+
+
+@pytest.mark.parametrize("alphas", ALPHAS)
+@pytest.mark.parametrize(
+    ("kernel", "solver", "dtype"),
+    [
+        (Gaussian(), "cholesky", float),
+        (Gaussian(2.0), "cholesky", float),
+        (Gaussian(2.0), "cholesky", np.float32),
+        (Gaussian(2.0), "spectral", float),
+        ("linear", "gram", float),
+        ("linear", "svd", float),
+    ],
+)
+def test_what_is_expected_is_measured_under_the_same_name(kernel, solver, dtype, alphas):
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((60, 3)).astype(dtype), rng.standard_normal(60).astype(dtype)
+    made = RLSRegressor(kernel, ALPHAS[alphas], solver=solver).fit(X, y).plan_
+    assert set(made.stages) <= set(costs.STAGES)
+    assert set(made.expected_stages()) <= set(made.stages)
+    # what nobody expects is too little to count: no factorisation, no path
+    assert set(made.stages) - set(made.expected_stages()) <= {
+        "coefficients",
+        "leave-one-out values",
+        *(["factorisation"] if solver == "cholesky" else []),
+    }
+
+
+def test_one_given_alpha_of_many_rows_has_no_stage_for_what_can_wait():
+    few, many = (make_plan(task(n, alphas=1), "cholesky", GIB).expected_stages() for n in (9, 2000))
+    assert list(few) == [*many, "leave-one-out values"]
+
+
+def fitted_plan():
+    made = make_plan(task(5000), "auto", 8 * GIB)
+    made.stages.update({"path": 1.5, "coefficients": 0.25, "a <b> & c": 2.0})
+    return made
+
+
+def test_expected_and_spent_seconds_stand_side_by_side():
+    made = fitted_plan()
+    lines = str(made).splitlines()
+    table = lines[lines.index(f"why: {made.reason}") + 1 :]
+    rows = {row[0]: row[1:] for row in (re.split(r"\s{2,}", line) for line in table)}
+    expected = made.expected_stages()
+    assert rows["stage"] == ["expected", "spent"]
+    assert rows["path"] == [plan.duration(expected["path"]), "1.5 s"]
+    assert rows["kernel matrix"] == [plan.duration(expected["kernel matrix"]), "–"]
+    assert rows["coefficients"] == ["–", "0.25 s"]
+    assert rows["all"] == [plan.duration(made.expected()), "3.8 s"]
+    assert len({len(line) for line in table}) == 1  # flush at the right
+
+
+# --- a notebook ---
+
+
+class Cells(HTMLParser):
+    """The text of every cell, and whatever else was met."""
+
+    def __init__(self, html):
+        super().__init__()
+        self.cells, self.tags, self.open = [], [], []
+        self.feed(html)
+        assert self.open == []  # everything was closed
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.open.append(tag)
+        if tag in ("th", "td"):
+            self.cells.append("")
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if self.open[-1] in ("th", "td"):
+            self.cells[-1] += data
+
+
+def test_a_notebook_shows_the_same_as_a_terminal():
+    made = fitted_plan()
+    html = made._repr_html_()
+    cells = Cells(html).cells
+    for line in str(made).splitlines()[1:]:
+        if not line.startswith("why: "):
+            for cell in re.split(r"\s{2,}", line):
+                assert cell in cells
+    assert "why: the fewest flops" in html
+    assert "5,000 rows, 10 features" in html
+
+
+def test_the_html_stands_alone_and_is_escaped():
+    html = fitted_plan()._repr_html_()
+    assert set(Cells(html).tags) == {"div", "table", "thead", "tbody", "tr", "th", "td"}
+    assert "a &lt;b&gt; &amp; c" in html
+    assert "&lt;- chosen" in html
+    # no fixed colour of text or of paper: it has to be read on white and on black
+    assert set(re.findall(r"[\"; ]color:([^;]+);", html)) == {"inherit"}
+    assert set(re.findall(r"background:([^;]+);", html)) == {"transparent", "rgba(0,114,178,0.18)"}
+
+
+def test_nothing_is_measured_before_a_notebook_shows_it(asked):
+    made = make_plan(task(5000), "auto", 8 * GIB)
+    assert asked.times == 0
+    made._repr_html_()
+    assert asked.times > 0
 
 
 def test_tiny_alpha_goes_from_cholesky_to_spectral():

@@ -33,12 +33,12 @@ from ..targets import Labels, Responses
 from . import hindsight, validation
 from .callbacks import CallbackSupport, fit_progress
 from .problem import Problem, Request
-from .record import Record
+from .record import Record, at_rest
 from .scoring import held_out_scorer
 from .walk import solve
 
-# Work that takes more than a second everywhere: its progress is shown from the start.
-_LENGTHY = 1e12
+# Flops of each thread that take more than a second everywhere: progress is shown from the start.
+_LENGTHY = 1.5e11
 
 CRITERIA = ("loo", "gcv", "holdout", "marginal_likelihood")
 SOLVERS = ("auto", "cholesky", "gram", "spectral", "svd")
@@ -140,7 +140,8 @@ class RegularisedLeastSquares(CallbackSupport, BaseEstimator):
         self._forget()
         try:
             request = self._read(X, y, sample_weight, groups)
-            lengthy = request.plan.chosen.flops > _LENGTHY
+            plan = request.plan
+            lengthy = plan.chosen.flops > _LENGTHY * plan.task.threads
             with fit_progress(self, X, y, sample_weight, lengthy=lengthy) as progress:
                 problem = Problem.of(request, progress)
                 outcome = solve(problem)
@@ -335,6 +336,12 @@ class RegularisedLeastSquares(CallbackSupport, BaseEstimator):
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_record")
+
+    def __dir__(self) -> list[str]:
+        # scikit-learn lists what it can read, and a notebook shows all that is listed: neither may
+        # begin to compute what nobody asked for
+        with at_rest():
+            return list(super().__dir__())
 
     @property
     def path_(self) -> dict[str, Array]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cached_property
 from typing import Any
 
@@ -20,6 +23,18 @@ from ..targets import Labels, Responses
 from .problem import Problem
 from .sample import Sample
 from .walk import Outcome, report_conditioning
+
+_resting: ContextVar[bool] = ContextVar("resting", default=False)
+
+
+@contextmanager
+def at_rest() -> Iterator[None]:
+    """Inside, what would need the factorisation is an attribute that is not there."""
+    before = _resting.set(True)
+    try:
+        yield
+    finally:
+        _resting.reset(before)
 
 
 class Record:
@@ -95,6 +110,9 @@ class Record:
 
         Cost: nothing, or n²d + n³/3 flops and n² numbers to make it again.
         """
+        if _resting.get():
+            msg = f"{name} has not been computed yet"
+            raise AttributeError(msg)
         if self._factor is not None:
             return self._factor
         if self.sample.linear or self.sample.given:

@@ -1,10 +1,30 @@
-"""Report: what a fit found and what it cost, as a figure or as a text.
+"""Report: what a fit found and what it cost, as a text or as figures.
 
-:func:`path_figure` draws the held-out error over λ; :func:`summary` says in a few lines which
-kernel, λ and solver a fitted estimator has, how well it predicts unseen rows, and what that cost.
+:func:`summary` says in a few lines which kernel, λ and solver a fitted estimator has, how well it
+predicts unseen rows, and what that cost. The displays draw, in scikit-learn's manner, by
+``from_estimator``: :class:`PathDisplay` (:func:`path_figure`) and :class:`WidthMapDisplay` what was
+looked at, :class:`LeaveOneOutDisplay`, :class:`LeaveOneOutRocDisplay` and
+:class:`LeaveOneOutCalibrationDisplay` how well rows are predicted that were left out,
+:class:`IntervalDisplay` how sure that is, and :class:`LeverageDisplay` which rows matter.
 """
 
-from .path import path_figure
+from .calibration import LeaveOneOutCalibrationDisplay
+from .intervals import IntervalDisplay
+from .leave_one_out import LeaveOneOutDisplay
+from .leverages import LeverageDisplay
+from .path import PathDisplay, path_figure
+from .roc import LeaveOneOutRocDisplay
 from .summary import summary
+from .width_map import WidthMapDisplay
 
-__all__ = ["path_figure", "summary"]
+__all__ = [
+    "IntervalDisplay",
+    "LeaveOneOutCalibrationDisplay",
+    "LeaveOneOutDisplay",
+    "LeaveOneOutRocDisplay",
+    "LeverageDisplay",
+    "PathDisplay",
+    "WidthMapDisplay",
+    "path_figure",
+    "summary",
+]

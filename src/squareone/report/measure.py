@@ -11,19 +11,31 @@ from sklearn.utils.validation import check_is_fitted
 from ..arrays import Array
 from ..estimators.base import RegularisedLeastSquares
 
+_LIKELIHOOD = "marginal_likelihood"
 _CRITERIA = {
     "loo": "leave-one-out",
     "gcv": "generalised cross-validation",
     "holdout": "hold-out",
+    _LIKELIHOOD: "marginal likelihood",
 }
 ROOT_MEAN_SQUARE = "root mean square error"
 
 
 def fitted(estimator: Any, function: str) -> RegularisedLeastSquares:
     """The fitted estimator of this library, at the end of a pipeline or search if need be."""
+    return fitted_with_rows(estimator, None, function)[0]
+
+
+def fitted_with_rows(estimator: Any, X: Any, function: str) -> tuple[RegularisedLeastSquares, Any]:
+    """The same, and rows ``X`` as they reach it through the steps before."""
     inner = estimator
     while hasattr(inner, "best_estimator_") or hasattr(inner, "steps"):
-        inner = getattr(inner, "best_estimator_", None) or inner.steps[-1][1]
+        if hasattr(inner, "best_estimator_"):
+            inner = inner.best_estimator_
+            continue
+        if X is not None and len(inner.steps) > 1:
+            X = inner[:-1].transform(X)
+        inner = inner.steps[-1][1]
     if not isinstance(inner, RegularisedLeastSquares):
         msg = (
             f"{function} reports on a fitted RLSRegressor or RLSClassifier, alone or at the end of "
@@ -31,7 +43,28 @@ def fitted(estimator: Any, function: str) -> RegularisedLeastSquares:
         )
         raise TypeError(msg)
     check_is_fitted(inner)
-    return inner
+    return inner, X
+
+
+def check_regressor(estimator: RegularisedLeastSquares, function: str, instead: str) -> None:
+    """Refuse a classifier, and say what there is ``instead``."""
+    if is_classifier(estimator):
+        msg = f"{function} is for regressors, got {type(estimator).__name__}: {instead}"
+        raise TypeError(msg)
+
+
+def column_of(values: Array, target: int | None, function: str) -> int:
+    """Which column of ``values`` (n,) or (n, t) to show: the only one, or ``target``."""
+    t = 1 if values.ndim == 1 else values.shape[1]
+    if target is None and t == 1:
+        return 0
+    if not isinstance(target, int | np.integer) or not 0 <= target < t:
+        msg = (
+            f"{function} shows one target at a time: target={target!r}, and a number from 0 to "
+            f"{t - 1} is expected"
+        )
+        raise ValueError(msg)
+    return int(target)
 
 
 def criterion_name(estimator: RegularisedLeastSquares) -> str:
@@ -44,27 +77,47 @@ def was_given(estimator: RegularisedLeastSquares) -> bool:
     return np.ndim(estimator.alpha) == 0 and not isinstance(estimator.alpha, str)
 
 
-def measure_name(estimator: RegularisedLeastSquares) -> str:
-    """What :func:`shown` gives: "leave-one-out root mean square error", "leave-one-out roc_auc"."""
+def is_an_error(estimator: RegularisedLeastSquares) -> bool:
+    """Whether the score is minus a mean square, and no scorer's and no likelihood."""
+    likelihood = estimator.criterion == _LIKELIHOOD and estimator.cv is None
+    return estimator.scoring is None and not likelihood
+
+
+def score_name(estimator: RegularisedLeastSquares) -> str:
+    """What :func:`shown` gives: "root mean square error", "roc_auc" and so on."""
     if estimator.scoring is not None:
-        measure = _scorer_name(estimator.scoring)
-    elif is_classifier(estimator):
-        measure = "mean square error"
-    else:
-        measure = ROOT_MEAN_SQUARE
-    return f"{criterion_name(estimator)} {measure}"
+        return _scorer_name(estimator.scoring)
+    if not is_an_error(estimator):
+        return f"log {_CRITERIA[_LIKELIHOOD]}"
+    return "mean square error" if is_classifier(estimator) else ROOT_MEAN_SQUARE
+
+
+def measure_name(estimator: RegularisedLeastSquares) -> str:
+    """The same, and how rows were held out: "leave-one-out root mean square error"."""
+    name = score_name(estimator)
+    held_out = estimator.scoring is not None or is_an_error(estimator)
+    return f"{criterion_name(estimator)} {name}" if held_out else name
 
 
 def shown(estimator: RegularisedLeastSquares, score: float | Array) -> Array:
     """The number for a reader: a scorer's score as it is, and otherwise the error behind it.
 
-    Without a scorer the score is minus a mean square. A regressor shows its root, in the units of
-    the targets; a classifier the mean square itself, on columns of ±1.
+    Without a scorer the score is minus a mean square, or a log likelihood, which is shown as it is.
+    Of a mean square a regressor shows the root, in the units of the targets; a classifier the mean
+    square itself, on columns of ±1.
     """
     scores = np.asarray(score, dtype=np.float64)
-    if estimator.scoring is not None:
+    if not is_an_error(estimator):
         return scores
     return -scores if is_classifier(estimator) else np.sqrt(-scores)
+
+
+def shown_error(estimator: RegularisedLeastSquares, score: Array, error: Array) -> Array:
+    """The standard error of what is shown, from that of the score: of a root, to first order."""
+    if not is_an_error(estimator) or is_classifier(estimator):
+        return error
+    root = shown(estimator, score)
+    return np.divide(error, 2.0 * root, out=np.full_like(root, np.nan), where=root > 0)
 
 
 def _scorer_name(scoring: Any) -> str:

@@ -70,6 +70,8 @@ class Work:
     flops : float
         What it adds to the operations the plan counts and chooses by: zero for what is no
         arithmetic, half for single precision where the rows are in double.
+    stage : str
+        The stage of a fit in which it is done.
     """
 
     kind: str
@@ -77,6 +79,7 @@ class Work:
     size: float
     bits: int
     flops: float = 0.0
+    stage: str = ""
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from ..arrays import LARGEST_EIGENPROBLEM, TILE, cholesky_workspace, longest_part
@@ -21,6 +22,18 @@ WIDTH_QUARTER_BEYOND, WIDTH_MOST_BEYOND, WIDTH_SHARE, WIDTH_STEPS = 6000, 2400, 
 
 #: Work n · min(n, d)² (n³ with a kernel) up to which a fit at one λ adds its leave-one-out values.
 AT_ONCE = 2e9
+
+#: The stages of a fit, by the names under which their seconds are counted, in their order.
+STAGES = (
+    "search for the width",
+    "start of the search",
+    "kernel matrix",
+    "search in float32",
+    "factorisation",
+    "path",
+    "coefficients",
+    "leave-one-out values",
+)
 
 # Pieces in which a path looks for the best λ: a grid, and twice more closely around its best.
 _AUTO_VISITS = 3
@@ -81,8 +94,8 @@ class Task:
 class Candidate:
     """One way to do it. ``refused`` says why it cannot be taken; empty where it can.
 
-    ``work`` is all that takes time, by kind of operation; what it says to count adds up to the
-    ``flops``.
+    ``work`` is all that takes time, by kind of operation and stage; what it says to count adds up
+    to the ``flops``.
     """
 
     solver: str
@@ -119,6 +132,15 @@ def _counted(
     return Work(kind, times * flops, size, bits, flops * min(1.0, bits / task.bits))
 
 
+def _during(stage: str, work: Iterable[Work]) -> list[Work]:
+    return [replace(w, stage=stage) for w in work]
+
+
+def _scoring(task: Task) -> str:
+    """The stage in which λ are scored: for a single one that is left to the end."""
+    return "leave-one-out values" if task.alphas == 1 else "path"
+
+
 def _visits(task: Task) -> int:
     """How often the rows are visited: λ are asked for many at a time, then the best one alone.
 
@@ -139,11 +161,11 @@ def _cholesky(task: Task) -> Candidate:
         form = "one Cholesky factorisation"
         work = [
             *_kernel(task, n),
-            _counted(task, "cholesky", n**3 / 3, n),
-            Work("pass", 1.0 * n * n * task.itemsize, n, task.bits),  # the solutions
+            *_during("factorisation", [_counted(task, "cholesky", n**3 / 3, n)]),
+            Work("pass", 1.0 * n * n * task.itemsize, n, task.bits, stage="coefficients"),
         ]
         if _visits(task):
-            work.append(Work("inverse", n**3 / 3, n, task.bits))
+            work.append(Work("inverse", n**3 / 3, n, task.bits, stage="leave-one-out values"))
     elif task.alphas == "auto":
         form = "bracketed search, a factorisation per step"
         work = _search(task)
@@ -154,7 +176,13 @@ def _cholesky(task: Task) -> Candidate:
             )
     else:
         form = "a Cholesky factorisation per alpha"
-        work = [*_kernel(task, n), *_steps(task, n, _path_length(task))]
+        work = [
+            *_kernel(task, n),
+            *_during("path", _steps(task, n, _path_length(task))),
+            # the best one once more, which the round number of flops leaves out
+            Work("cholesky", n**3 / 3, n, task.bits, stage="coefficients"),
+            Work("inverse", n**3 / 3, n, task.bits, stage="leave-one-out values"),
+        ]
     numbers = n * n + cholesky_workspace(n) + 2.0 * m * m + 3.0 * TILE * m
     return _with_width(task, "cholesky", work, numbers, form, refused)
 
@@ -163,16 +191,19 @@ def _search(task: Task) -> list[Work]:
     """For the best λ, after that of the width if there is one, which has come close to it."""
     n = task.n
     if width_search(task):
-        return [*_kernel(task, n), *_steps(task, n, SEARCH_STEPS[1])]
+        return [*_kernel(task, n), *_during("path", _steps(task, n, SEARCH_STEPS[1]))]
     single, double = SEARCH_STEPS if task.itemsize == 8 else (0, sum(SEARCH_STEPS))
     start = subset_size(n)
+    small = [
+        _counted(task, "eigh", 9.0 * start**3, start),
+        *_path(task, start, start, counted=False),
+    ]
     return [
         *_kernel(task, n),
         *_kernel(task, n, times=float(single > 0)),  # in float32 there is only one
-        *_steps(task, n, single, 32),
-        *_steps(task, n, double),
-        _counted(task, "eigh", 9.0 * start**3, start),
-        *_path(task, start, start, counted=False),
+        *_during("search in float32", _steps(task, n, single, 32)),
+        *_during("path", _steps(task, n, double)),
+        *_during("start of the search", small),
     ]
 
 
@@ -205,16 +236,17 @@ def _kernel(task: Task, n: int, count: int = 1, *, times: float = 1.0) -> list[W
         work.append(_counted(task, "product", flops, task.d, times=times))
         if not task.linear:
             work.append(Work("evaluation", times * count * n * n / 2, n, task.bits))
-    return work
+    return _during("kernel matrix", work)
 
 
 def _spectral(task: Task) -> Candidate:
     n, m = task.n, task.largest_fold
+    folds = _counted(task, "product", _path_length(task) * 2 * task.fold_work * n, TILE)
     work = [
         *_kernel(task, n),
-        _counted(task, "eigh", 9.0 * n**3, n),
+        *_during("factorisation", [_counted(task, "eigh", 9.0 * n**3, n)]),
         *_path(task, n, n),
-        _counted(task, "product", _path_length(task) * 2 * task.fold_work * n, TILE),
+        *_during(_scoring(task), [folds]),
     ]
     refused = "" if n <= LARGEST_EIGENPROBLEM else f"LAPACK stops at {LARGEST_EIGENPROBLEM:,} rows"
     after = 2.0 * m * n + 2.0 * m * m + _path_numbers(task, n)
@@ -228,14 +260,21 @@ def _path(task: Task, n: int, k: int, *, counted: bool = True) -> list[Work]:
     flops = length * 2.0 * n * k * (t + 1)
     columns = (t + 1) * length / max(1, visits - 1)
     walk = _counted(task, "path", flops, columns, times=float(visits > 0))
-    work = [walk if counted else replace(walk, flops=0.0)]
-    if visits:
-        work += [
-            Work("path", 2.0 * n * k * (t + 1), t + 1, task.bits),
-            Work("errors", (length + 1.0) * n * t, n, task.bits),
-            Work("call", 4.0 + visits, 1, task.bits),
-        ]
-    return work
+    if not counted:
+        walk = replace(walk, flops=0.0)
+    if not visits:
+        return _during(_scoring(task), [walk])
+    every = [
+        walk,
+        Work("errors", 1.0 * length * n * t, n, task.bits),
+        Work("call", 3.0 + visits, 1, task.bits),
+    ]
+    best = [
+        Work("path", 2.0 * n * k * (t + 1), t + 1, task.bits),
+        Work("errors", 1.0 * n * t, n, task.bits),
+        Work("call", 1.0, 1, task.bits),
+    ]
+    return [*_during(_scoring(task), every), *_during("leave-one-out values", best)]
 
 
 def width_search(task: Task) -> list[Work]:
@@ -255,7 +294,7 @@ def width_search(task: Task) -> list[Work]:
     for size in sizes:
         work += _kernel(task, size, WIDTH_STEPS)
         work += _steps(replace(task, fold_work=0.0), size, WIDTH_STEPS, 32)
-    return work
+    return _during("search for the width", work)
 
 
 def _with_width(
@@ -306,12 +345,12 @@ def _path_numbers(task: Task, k: int) -> float:
 def _svd(task: Task) -> Candidate:
     n, d, m = task.n, task.d, task.largest_fold
     small, long = min(n, d), max(n, d)
-    work = (
+    factorisation = [
         _counted(task, "qr", 6.0 * n * d * small, small),
         _counted(task, "svd", 20.0 * small**3, small),
-        *_path(task, n, small),
         Work("pass", 8.0 * n * d * task.itemsize, n, task.bits),
-    )
+    ]
+    work = (*_during("factorisation", factorisation), *_path(task, n, small))
     form = "QR by row blocks, then SVD" if n > d else "QR of the transposed features, then SVD"
     k = small + 1
     part = longest_part(k)
@@ -327,10 +366,18 @@ def _gram(task: Task) -> Candidate:
     n, d, m = task.n, task.d, task.largest_fold
     if n <= d:
         return replace(_spectral(task), solver="gram", form="eigendecomposition of XXᵀ")
-    passes = (1.0 + 2.0 * _visits(task)) / 3.0  # the second one is repeated for every visit
-    work = (
-        _counted(task, "gram", 3.0 * n * d * d, d, times=passes),
+    visits = _visits(task)
+    factorisation = [
+        _counted(task, "gram", 1.0 * n * d * d, d),
         _counted(task, "eigh", 9.0 * d**3, d, 64),
+    ]
+    # the second pass is repeated for every visit, of which the last is that of the best λ
+    second = _counted(task, "gram", 2.0 * n * d * d, d, times=max(visits - 1.0, 0.0))
+    last = Work("gram", 2.0 * n * d * d * (visits > 0), d, task.bits, stage="leave-one-out values")
+    work = (
+        *_during("factorisation", factorisation),
+        *_during(_scoring(task), [second]),
+        last,
         *_path(task, n, d),
     )
     refused = (

@@ -7,12 +7,14 @@ shown come from the same list and from rates measured on this machine, and decid
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from html import escape
 from typing import Any
 
 from ..errors import MemoryLimitError
 from .calibration import this_machine
-from .costs import Candidate, Task, candidates_for, width_search
+from .costs import STAGES, Candidate, Task, candidates_for, width_search
 from .memory import readable
+from .table import Table
 
 # Work below which time does not decide: the whole path (or the most accurate solver) is preferred.
 _NEGLIGIBLE = 2.5e10
@@ -23,10 +25,47 @@ _NEGLIGIBLE_LINEAR = 1e9
 class Plan:
     """The candidates, the choice and the reason; after a fit, the seconds of every stage.
 
-    ``print(plan)`` shows it as a table. Flops and bytes are counted from the shapes; they depend
-    on nothing measured, so the same call always makes the same choice. The seconds expected are
-    those of this machine: the first time somebody asks for them it is measured, which takes about
-    a second, and the result is kept in a file.
+    ``print(plan)`` shows two tables, a notebook the same as HTML: the candidates, and the stages of
+    the chosen one. Flops and bytes are counted from the shapes; they depend on nothing measured, so
+    the same call always makes the same choice. The seconds expected are those of this machine: the
+    first time somebody asks for them it is measured, which takes about a second, and the result is
+    kept in a file.
+
+    Attributes
+    ----------
+    task : Task
+        What has to be solved: rows, features, targets and the like.
+    candidates : list of Candidate
+        With ``solver``, ``flops``, ``bytes``, ``form`` (how), ``refused`` (why not) and ``work``.
+    solver : str
+        The one that was taken.
+    reason : str
+        Why.
+    memory_limit : float
+        Bytes.
+    stages : dict of str to float
+        Seconds spent in each stage of the fit; empty before it.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from squareone import RLSRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> plan = RLSRegressor("linear", memory_limit="1GiB").fit(X, y).plan_
+    >>> print(plan)
+    442 rows, 10 features, linear kernel, 1 target column, float64, memory limit 1 GiB
+    solver     Gflop   memory  expected  how
+    gram         ...  ... KiB     ... s  eigendecomposition of XᵀX, two passes
+    svd          ...  ... KiB     ... s  QR by row blocks, then SVD <- chosen
+    cholesky     ...  ... MiB     ... s  bracketed search, a factorisation per step
+    spectral     ...  ... MiB     ... s  eigendecomposition, every alpha
+    why: the most accurate, and its cost is negligible at this size
+    stage                 expected     spent
+    factorisation            ... s     ... s
+    path                     ... s     ... s
+    coefficients                 –     ... s
+    leave-one-out values     ... s     ... s
+    all                      ... s     ... s
     """
 
     task: Task
@@ -61,6 +100,31 @@ class Plan:
         """
         return this_machine().seconds((candidate or self.chosen).work)
 
+    def expected_stages(self, candidate: Candidate | None = None) -> dict[str, float]:
+        """Seconds that each stage is expected to take, for comparison with :attr:`stages`.
+
+        Parameters
+        ----------
+        candidate : Candidate, optional
+            One of ``candidates``; by default the chosen one.
+
+        Returns
+        -------
+        dict of str to float
+            In the order of a fit. They add up to :meth:`expected`. A stage whose work is not worth
+            counting is missing.
+
+        Notes
+        -----
+        **Cost**: that of :meth:`expected`.
+        """
+        machine, work = this_machine(), (candidate or self.chosen).work
+        seconds = {
+            name: machine.seconds(w for w in work if w.stage == name)
+            for name in sorted({w.stage for w in work}, key=_order)
+        }
+        return {name: value for name, value in seconds.items() if value > 0}
+
     def time_spent(self) -> str:
         """All seconds of the fit, and those of each stage that took a per cent of them."""
         total = sum(self.stages.values())
@@ -68,28 +132,60 @@ class Plan:
         return f"{duration(total)}: {', '.join(parts)}"
 
     def __repr__(self) -> str:
+        return "\n".join(
+            [
+                self._title(),
+                self._candidate_table().text(),
+                f"why: {self.reason}",
+                self._stage_table().text(),
+            ]
+        )
+
+    def _repr_html_(self) -> str:
+        parts = [
+            f"<div>{escape(self._title())}</div>",
+            self._candidate_table().html(),
+            f"<div>why: {escape(self.reason)}</div>",
+            self._stage_table().html(),
+        ]
+        return f'<div style="overflow-x:auto;">{"".join(parts)}</div>'
+
+    def _title(self) -> str:
         task = self.task
         kernel = "linear kernel" if task.linear else "kernel"
         seen = "a precomputed kernel" if task.given else f"{task.d:,} features, {kernel}"
         columns = "1 target column" if task.t == 1 else f"{task.t:,} target columns"
-        lines = [
+        return (
             f"{task.n:,} rows, {seen}, {columns}, float{8 * task.itemsize}, "
-            f"memory limit {readable(self.memory_limit)}",
-            f"{'solver':<10}{'Gflop':>12}{'memory':>12}{'expected':>12}  how",
-        ]
+            f"memory limit {readable(self.memory_limit)}"
+        )
+
+    def _candidate_table(self) -> Table:
+        rows: list[tuple[str, ...]] = []
         for c in self.candidates:
             mark = (
                 " <- chosen" if c.solver == self.solver else f" ({c.refused})" if c.refused else ""
             )
-            lines.append(
-                f"{c.solver:<10}{c.flops / 1e9:>12,.3g}{readable(c.bytes):>12}"
-                f"{duration(self.expected(c)):>12}  {c.form}{mark}"
-            )
-        lines.append(f"why: {self.reason}")
-        if self.stages:
-            total, parts = self.time_spent().split(": ", 1)
-            lines.append(f"spent: {total} (expected {duration(self.expected())}): {parts}")
-        return "\n".join(lines)
+            figures = f"{c.flops / 1e9:,.3g}", readable(c.bytes), duration(self.expected(c))
+            rows.append((c.solver, *figures, c.form + mark))
+        header = ("solver", "Gflop", "memory", "expected", "how")
+        return Table(header, rows, "<>>><", self.candidates.index(self.chosen))
+
+    def _stage_table(self) -> Table:
+        """Expected seconds, and beside them those spent, if any."""
+        columns = [self.expected_stages()] + [self.stages] * bool(self.stages)
+        names = sorted({name for column in columns for name in column}, key=_order)
+        rows: list[tuple[str, ...]] = [
+            (name, *(duration(column[name]) if name in column else "–" for column in columns))
+            for name in names
+        ]
+        rows.append(("all", *(duration(sum(column.values())) for column in columns)))
+        header = ("stage", "expected", "spent")[: 1 + len(columns)]
+        return Table(header, rows, "<>>"[: len(header)])
+
+
+def _order(stage: str) -> int:
+    return STAGES.index(stage) if stage in STAGES else len(STAGES)
 
 
 def duration(seconds: float) -> str:
