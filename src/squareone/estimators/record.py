@@ -251,6 +251,7 @@ class Record:
     @cached_property
     def complements(self) -> Array:
         """1 − leverage of the rows of the fit, one column per target: (n, t)."""
+        self.check_rows()
         factor = self.factor("leverages_")
         complements = np.empty((self.kept.size, self.alphas.size))
         for alpha, columns in self.by_alpha():
