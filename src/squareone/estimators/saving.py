@@ -18,6 +18,8 @@ from .known import known
 #: Changes whenever an older version of this program could not read what is written.
 FORMAT = 1
 
+# Letters of a message about a file.
+_LONGEST = 500
 # What may come of values that do not fit together, wherever it shows.
 _CONTRADICTIONS = (
     ArithmeticError,
@@ -129,8 +131,14 @@ def load(path: str | os.PathLike[str]) -> Any:
         tree, tensors = read(path)
         return _from_file(tree, Reader(known, tensors))
     except FileFormatError as error:
-        msg = f"cannot load {os.fspath(path)!r}: {error}"
+        msg = f"cannot load {os.fspath(path)!r}: {_legible(str(error))}"
         raise FileFormatError(msg) from error
+
+
+def _legible(text: str) -> str:
+    """A message in which a file may be quoted: not endless, and nothing that a terminal obeys."""
+    text = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
 def _from_file(tree: Any, reader: Reader) -> Any:

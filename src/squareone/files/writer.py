@@ -104,7 +104,7 @@ class Writer:
         if array.dtype.kind == "U":
             node["text"] = True
             array = array.copy(order="C").reshape(*array.shape, 1).view(points(array))
-        elif array.flags.f_contiguous and not array.flags.c_contiguous:
+        elif not array.flags.c_contiguous and array.strides[0] < array.strides[-1]:
             node["order"] = "F"  # products with it round as they did
             array = array.T
         if not array.dtype.isnative:
