@@ -8,6 +8,7 @@ bytes, :mod:`~squareone.files.values` says how values become JSON and tensors, a
 from .container import read, write
 from .fields import FLOATS, INTEGERS, Fields, refuse
 from .reader import Reader
+from .replacing import replacing
 from .values import Known
 from .writer import CannotWriteError, Writer
 
@@ -21,5 +22,6 @@ __all__ = [
     "Writer",
     "read",
     "refuse",
+    "replacing",
     "write",
 ]

@@ -10,17 +10,14 @@ from __future__ import annotations
 import json
 import math
 import os
-import secrets
-import shutil
 import stat
-from contextlib import suppress
-from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, NoReturn
 
 import numpy as np
 
 from ..arrays import Array
 from ..errors import FileFormatError
+from .replacing import replacing
 
 __all__ = ["DTYPES", "read", "write"]
 
@@ -71,26 +68,14 @@ def write(path: str | os.PathLike[str], tree: Any, tensors: dict[str, Array]) ->
     -----
     **Cost**: that of writing the bytes; no copy is made of any tensor.
     """
-    target = Path(os.path.realpath(os.fsdecode(path)))
-    if target.is_dir():
-        msg = f"{os.fsdecode(path)!r} is a folder: the name of a file is expected"
-        raise IsADirectoryError(msg)
     # the widest first, as the library does, so that every number is aligned
-    ordered = sorted(tensors, key=lambda name: -tensors[name].itemsize)
-    header = _header_bytes(tree, {name: tensors[name] for name in ordered})
-    temporary = target.with_name(f".{target.name[:200]}.{secrets.token_hex(8)}")
-    try:
-        with open(temporary, "xb") as file:
-            file.write(len(header).to_bytes(8, "little"))
-            file.write(header)
-            for name in ordered:
-                file.write(_bytes_of(tensors[name]))
-        with suppress(FileNotFoundError):
-            shutil.copymode(target, temporary)  # what others may not read stays so
-        os.replace(temporary, target)
-    except BaseException:  # an interrupt too: no half-written file is left
-        temporary.unlink(missing_ok=True)
-        raise
+    ordered = sorted(tensors.items(), key=lambda item: -item[1].itemsize)
+    header = _header_bytes(tree, dict(ordered))
+    with replacing(path) as file:
+        file.write(len(header).to_bytes(8, "little"))
+        file.write(header)
+        for _, tensor in ordered:
+            file.write(_bytes_of(tensor))
 
 
 def _header_bytes(tree: Any, tensors: dict[str, Array]) -> bytes:
