@@ -326,6 +326,8 @@ def test_pickle_and_joblib_work_too(target, tmp_path):
     for loaded in (pickle.loads(pickle.dumps(model)), joblib.load(tmp_path / "model.joblib")):
         assert_same(loaded.predict(frame), model.predict(frame))
         assert_same(loaded.loo_predictions_, np.array(model.loo_predictions_))
+    mapped = joblib.load(tmp_path / "model.joblib", mmap_mode="r")
+    assert_same(saved(mapped, tmp_path).predict(frame), model.predict(frame))
 
 
 # --- the file ---
@@ -423,6 +425,10 @@ UNWRITABLE = {
     ),
     "kernel of another class": ({"kernel": Own(1.0)}, ["parameters.kernel", "of type Own"]),
     "inner kernel": ({"kernel": Own(1.0) + 1.0}, ["parameters.kernel.parameters.first", "Own"]),
+    "masked array": (
+        {"alpha": np.ma.masked_less([0.1, 1.0], 0)},
+        ["parameters.alpha", "of type MaskedArray"],
+    ),
     "series": ({"alpha": pd.Series([0.1, 1.0])}, ["parameters.alpha", "of type Series", "NumPy"]),
 }
 

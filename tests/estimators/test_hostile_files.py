@@ -124,7 +124,7 @@ FOREIGN = {
         ["cut off", "10 bytes"],
     ),
     "a huge header": (
-        (2**25 + 1).to_bytes(8, "little") + b"{" + b" " * 2**25,
+        (2**24 + 1).to_bytes(8, "little") + b"{" + b" " * 2**24,
         ["not a safetensors file"],
     ),
     "no JSON": (_of(b"{hello}"), ["not JSON"]),
@@ -481,7 +481,7 @@ def test_bytes_changed_at_random(name, path):
     rng = np.random.default_rng(0)
     data = np.frombuffer(content(MODELS[name], path), np.uint8)
     outcomes = []
-    for i in range(350):
+    for i in range(300):
         changed = data.copy()
         places = rng.integers(0, data.size, size=[1, 2, 8][i % 3])
         changed[places] = rng.integers(0, 256, size=places.size)
@@ -500,7 +500,7 @@ def test_values_changed_at_random(name, path):
     others += [{"$float": "nan"}, {"$tuple": []}, {"$object": "Linear", "parameters": {}}]
     others += [{"$tensor": "fitted.record.alphas"}, {"$object": "Pipeline", "parameters": {}}]
     outcomes = []
-    for _ in range(350):
+    for _ in range(250):
         holder, key = places[rng.integers(len(places))]
         before = holder[key]
         holder[key] = others[rng.integers(len(others))]
@@ -563,7 +563,7 @@ def test_a_file_that_shrinks_while_it_is_read(path, monkeypatch):
 
 
 def test_too_long_a_header_is_not_written(path):
-    names = [f"{i}-" + "x" * 200_000 for i in range(200)]
+    names = [f"{i}-" + "x" * 100_000 for i in range(200)]
     rows = np.zeros((2, 200))
     rows[0] = 1.0
     model = RLSRegressor("linear", alpha=1.0).fit(rows, [0.0, 1.0])

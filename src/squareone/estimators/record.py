@@ -2,36 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from ..arrays import Array
 from ..errors import MemoryLimitError
-from ..files import INTEGERS, Fields, refuse
-from ..kernels import Kernel, Linear, Precomputed
-from ..models import Hyperplane, KernelExpansion
-from ..models.probabilities import Calibration
-from ..selection import LeaveOneOut, MarginalLikelihood, Objective, Path, evaluate
+from ..selection import LeaveOneOut, MarginalLikelihood, Path, evaluate
 from ..selection.likelihood import contrasts
 from ..solvers import CholeskyFactor, Factor, GramFactor
 from ..solvers.costs import AT_ONCE
 from ..solvers.memory import memory_limit as bytes_allowed
 from ..solvers.memory import readable
 from ..targets import Labels, Responses
-from . import state
-from .looks import Step
+from .lasting import Lasting
 from .problem import Problem
 from .sample import Sample
 from .walk import Outcome, report_conditioning
 
-# What is computed when first asked for: over all rows, the rows of the fit, and the targets.
-_COMPUTED_LATER = ("leave_one_out_values", "complements", "scales")
 
-
-class Record:
+class Record(Lasting):
     """The outcome of a fit.
 
     Where λ was chosen, where it costs next to nothing, or where they are needed ``at_once``, the
@@ -72,13 +62,13 @@ class Record:
         self.diagonal = (
             np.diagonal(problem.X).copy() if problem.given else problem.kernel.diagonal(problem.X)
         )
-        self._objective: Objective | None = problem.objective
+        self._objective = problem.objective
         self._dropped_values = outcome.model.values(problem.dropped)
         self._dropped_columns = problem.dropped_columns
-        self.calibration: Calibration | None = None
+        self.calibration = None
         self._walked = outcome.path
         self._width = problem.width()
-        self._factor: Factor | None = outcome.factor
+        self._factor = outcome.factor
         now = outcome.path is not None or at_once or _negligible(problem)
         if now and self.kept.size > 1:
             with problem.stage("leave-one-out values"):
@@ -87,121 +77,6 @@ class Record:
             outcome.factor.own_rows()
         if not keep_factor:
             self._factor = None
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "_factor": None, "_objective": self._lasting_objective()}
-
-    def _lasting_objective(self) -> Objective | None:
-        """The objective, unless it is done with, or has a scorer inside, which is code."""
-        objective = self._objective
-        done = self._walked is not None or objective is None or objective.scorer is not None
-        return None if done else objective
-
-    def state(self) -> dict[str, Any]:
-        """All that lasts, the factorisation is not among it, for :meth:`from_state`.
-
-        Returns
-        -------
-        dict
-            Numbers, texts, arrays and a kernel, for n rows of positive weight, m of weight zero, d
-            features and t target columns:
-
-            - ``kernel``, ``intercept`` (bool) and ``alphas`` (t,), with ``per_target`` (bool)
-            - ``coefficients`` (n, t), or (d, t) with the linear kernel, and ``intercepts`` (t,)
-            - ``centers`` (n, d), or None where rows are not kept; ``kept`` (n,): which rows
-            - ``targets``: see :func:`~squareone.estimators.state.of_targets`
-            - ``columns`` (n, t), the targets over ``unit``; ``weights`` (n,) or None;
-              ``diagonal`` (n,), which is k(x, x)
-            - ``dropped_values`` and ``dropped_columns`` (m, t): predictions and targets of the
-              rows of weight zero
-            - ``path``, ``steps`` and ``width``: every λ and width looked at; ``criterion`` where
-              it is still to be asked
-            - ``leave_one_out_values`` (n + m, t), ``complements`` (n, t), ``scales`` (t,) and
-              ``calibration``: None where nobody has asked for them
-            - ``keep_factor`` and ``memory_limit``
-        """
-        objective = self._lasting_objective()
-        return {
-            "kernel": self.sample.kernel,
-            "intercept": bool(self.sample.intercept),
-            "alphas": self.alphas,
-            "per_target": bool(self.per_target),
-            "coefficients": self.model.coefficients,
-            "intercepts": self.model.intercepts,
-            "centers": getattr(self.model, "centers", None),
-            "kept": self.kept,
-            "targets": state.of_targets(self.targets),
-            "columns": self.sample.Y,
-            "unit": self.unit,
-            "weights": self.sample.weights,
-            "diagonal": self.diagonal,
-            "dropped_values": self._dropped_values,
-            "dropped_columns": self._dropped_columns,
-            "path": state.of_path(self._walked),
-            "steps": [asdict(step) for step in self.steps],
-            "width": self._width,
-            "criterion": objective and state.of_criterion(objective.criterion),
-            **{name: vars(self).get(name) for name in _COMPUTED_LATER},
-            "calibration": self.calibration and state.of_calibration(self.calibration),
-            "keep_factor": bool(self.keep_factor),
-            "memory_limit": self.memory_limit,
-        }
-
-    @classmethod
-    def from_state(cls, found: Fields) -> Record:
-        """The record whose :meth:`state` was written to a file; refused where it cannot be one."""
-        record = cls.__new__(cls)
-        with found:
-            alphas = found.array("alphas", (None,), (np.float64,), least=0.0)
-            kept = found.array("kept", (None,), INTEGERS, least=0)
-            n, t = kept.size, alphas.size
-            columns = found.array("columns", (n, t))
-            dropped = found.array("dropped_values", (None, t), finite=False)
-            if n == 0 or t == 0 or (np.diff(kept) <= 0).any() or kept[-1] >= n + len(dropped):
-                refuse(found.where, "kept does not say which rows these are")
-            record.alphas, record.kept = alphas, kept
-            record.per_target = found.take("per_target", bool)
-            record.targets = state.targets_from(found.inner("targets"), t)
-            record.model, record.sample = _model_from(found, columns, kept)
-            record.unit = found.number("unit", positive=True)
-            record.diagonal = found.array("diagonal", (n,))
-            record._dropped_values = dropped
-            record._dropped_columns = found.array("dropped_columns", dropped.shape)
-            record.steps = [
-                state.plain(Step, Fields(values, f"{found.where}.steps"))
-                for values in found.take("steps", list)
-            ]
-            record._width = found.take("width", float)
-            path, criterion = found.given("path"), found.given("criterion")
-            rows = t if record.per_target else 1
-            record._walked = state.path_from(found.inner("path"), rows) if path else None
-            record._objective = None
-            if criterion:
-                asked = state.criterion_from(found.inner("criterion"), n)
-                record._objective = Objective(asked, columns, record.unit, None, record.per_target)
-            shapes = [(n + len(dropped), t), (n, t), (t,)]
-            for name, shape in zip(_COMPUTED_LATER, shapes, strict=True):
-                if found.given(name):
-                    vars(record)[name] = values = found.array(name, shape, finite=False)
-                    values.flags.writeable = name != "leave_one_out_values"
-            record.calibration = None
-            if found.given("calibration"):
-                record.calibration = state.calibration_from(found.inner("calibration"), t)
-            record.keep_factor = found.take("keep_factor", bool)
-            limited = found.given("memory_limit")
-            record.memory_limit = found.take("memory_limit", str, float) if limited else None
-        record._factor = None
-        return record
-
-    @property
-    def n_rows(self) -> int:
-        """All the user's rows, those of weight zero too."""
-        return self.kept.size + self._dropped_values.shape[0]
-
-    @property
-    def n_features(self) -> int:
-        """Columns of the user's rows; with a precomputed kernel as many as rows."""
-        return self.n_rows if self.sample.given else self.sample.X.shape[1]
 
     def factor(self, name: str) -> Factor:
         """The factorisation, made again if need be, for what is asked by ``name``.
@@ -379,39 +254,6 @@ class Record:
         for alpha, columns in self.by_alpha():
             found[columns] = criterion.log_likelihoods(factor, np.array([alpha]))[columns, 0]
         return found - contrasts(factor) * np.log(self.unit)
-
-
-def _model_from(
-    found: Fields, columns: Array, kept: Array
-) -> tuple[KernelExpansion | Hyperplane, Sample]:
-    """The model and the rows behind it, for target columns (n, t) of the rows ``kept`` (n,)."""
-    n, t = columns.shape
-    kernel = found.take("kernel", Kernel)
-    coefficients = found.array("coefficients", (None, t))
-    dtype = (coefficients.dtype,)
-    intercepts = found.array("intercepts", (t,), (np.float64,))
-    weights = None
-    if found.given("weights"):
-        weights = found.array("weights", (n,), least=np.finfo(np.float64).tiny)
-    intercept = found.take("intercept", bool)
-    if columns.dtype not in dtype:
-        refuse(found.where, "coefficients and columns are of different types")
-    linear, given = isinstance(kernel, Linear), isinstance(kernel, Precomputed)
-    d = coefficients.shape[0] if linear else n
-    X = np.empty((0, d), columns.dtype)
-    if linear or given:
-        found.take("centers", type(None))
-    else:
-        X = found.array("centers", (n, None), dtype)
-        d = X.shape[1]
-    if d == 0 or not (linear or coefficients.shape[0] == n):
-        refuse(found.where, f"coefficients have shape {coefficients.shape}")
-    state.check_kernel(kernel, d, f"{found.where}.kernel")
-    sample = Sample(X, columns, weights, intercept, kernel)
-    if linear:
-        return Hyperplane(coefficients, intercepts), sample
-    centers = None if given else X
-    return KernelExpansion(kernel, centers, kept, coefficients, intercepts), sample
 
 
 def _negligible(problem: Problem) -> bool:

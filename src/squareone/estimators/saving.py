@@ -137,7 +137,8 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 def _legible(text: str) -> str:
     """A message in which a file may be quoted: not endless, and nothing that a terminal obeys."""
-    text = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+    if len(text) > _LONGEST:
+        text = f"{text[: _LONGEST // 2]} … {text[-_LONGEST // 2 :]}"
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, fields
+from functools import cache
 from typing import Any, TypeVar, get_args, get_type_hints
 
 import numpy as np
@@ -215,13 +216,15 @@ def _candidate(found: Fields) -> Candidate:
 
 def plain(kind: type[Plain], found: Fields) -> Plain:
     """A dataclass whose fields are numbers, texts and flags."""
-    hints = get_type_hints(kind)
+    expected = _types(kind)  # type: ignore[arg-type]
     with found:
-        return kind(
-            **{
-                field.name: found.take(
-                    field.name, *(get_args(hints[field.name]) or [hints[field.name]])
-                )
-                for field in fields(kind)  # type: ignore[arg-type]
-            }
-        )
+        return kind(**{name: found.take(name, *kinds) for name, kinds in expected.items()})
+
+
+@cache
+def _types(kind: type) -> dict[str, tuple[type, ...]]:
+    """What may stand in the fields of a dataclass."""
+    hints = get_type_hints(kind)
+    return {
+        field.name: get_args(hints[field.name]) or (hints[field.name],) for field in fields(kind)
+    }

@@ -10,12 +10,11 @@ from .fields import FLOATS, INTEGERS, Fields, refuse
 from .reader import Reader
 from .replacing import replacing
 from .values import Known
-from .writer import CannotWriteError, Writer
+from .writer import Writer
 
 __all__ = [
     "FLOATS",
     "INTEGERS",
-    "CannotWriteError",
     "Fields",
     "Known",
     "Reader",

@@ -23,8 +23,8 @@ __all__ = ["DTYPES", "read", "write"]
 
 #: The key of ``__metadata__`` that holds what is not a tensor, as JSON in a string.
 KEY = "squareone"
-#: Bytes of header that are read. A header holds no numbers, so this is a million feature names.
-LARGEST_HEADER = 2**25
+#: Bytes of header that are read. It holds no arrays: there is room for half a million names.
+LARGEST_HEADER = 2**24
 #: The types of numbers there are, as safetensors calls them, in the byte order of a file.
 DTYPES = {
     "BOOL": np.dtype("?"),

@@ -13,16 +13,12 @@ from ..arrays import Array
 from .container import DTYPES
 from .values import DEEPEST, DTYPE, LARGEST_INTEGER, MOST_OBJECTS, SCALARS, TYPES, Table, points
 
-__all__ = ["CannotWriteError", "Writer"]
+__all__ = ["Writer"]
 
 _WRITABLE = (
     "None, numbers, texts, lists, tuples, dictionaries, NumPy arrays of numbers and texts, and "
     "kernels of squareone can be written"
 )
-
-
-class CannotWriteError(TypeError):
-    """A value has no place in a file, because making it again would run code from the file."""
 
 
 class Writer:
@@ -45,8 +41,8 @@ class Writer:
             self._refuse(value, where, f"more than {DEEPEST} values are inside each other here")
         if value is None or isinstance(value, bool):
             return value
-        if isinstance(value, np.ndarray):
-            return self._array(value, where, depth)
+        if type(value) in (np.ndarray, np.memmap):  # others have a mask, or another product
+            return self._array(np.asarray(value), where, depth)
         if isinstance(value, np.generic):
             return self._scalar(value, where)
         if type(value) in _PLAIN:
@@ -131,11 +127,11 @@ class Writer:
         for key, parameter in value.get_params(deep=False).items():
             try:
                 parameters[key] = self.encode(parameter, f"{inside}parameters.{key}", depth + 1)
-            except CannotWriteError as error:
+            except TypeError as error:
                 if key not in known.spare:
                     raise
                 msg = f"{error}. The fitted model does not need it: set_params({key}=None) first"
-                raise CannotWriteError(msg) from error
+                raise TypeError(msg) from error
         node = {"$object": name, "parameters": parameters}
         fitted = known.fitted(value)
         if fitted:
@@ -148,7 +144,7 @@ class Writer:
         shown = shown if len(shown) <= 60 else f"{shown[:60]}…"
         why = why or f"{_WRITABLE}, but no other object: that would run code when it is loaded"
         msg = f"{where or 'the model'} is {shown} of type {type(value).__name__}: {why}"
-        raise CannotWriteError(msg)
+        raise TypeError(msg)
 
 
 _PLAIN: dict[type, Callable[[Writer, Any, str, int], Any]] = {
