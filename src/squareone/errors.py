@@ -9,6 +9,7 @@ from scipy.linalg import LinAlgWarning
 
 __all__ = [
     "ExportError",
+    "FileFormatError",
     "IllConditionedWarning",
     "MemoryLimitError",
     "NotPositiveSemidefiniteError",
@@ -39,6 +40,10 @@ class ScaleError(ValueError):
 
 class ExportError(RuntimeError):
     """An exported model would not compute what the estimator computes; nothing was written."""
+
+
+class FileFormatError(ValueError):
+    """A file cannot be loaded: it is no model, is damaged or contradicts itself, or is too new."""
 
 
 class IllConditionedWarning(LinAlgWarning):

@@ -10,12 +10,13 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn import get_config
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import Array, thread_budget
+from ..files import Fields, refuse
 from ..kernels import BY_NAME, Gaussian, Kernel, Linear
 from ..kernels.widths import free_width
 from ..models import Hyperplane
@@ -30,7 +31,7 @@ from ..selection.criteria import Criterion
 from ..solvers import Plan, Task, make_plan
 from ..solvers.memory import memory_limit as bytes_allowed
 from ..targets import Labels, Responses
-from . import hindsight, validation
+from . import hindsight, state, validation
 from .callbacks import CallbackSupport, fit_progress
 from .problem import Problem, Request
 from .record import Record, at_rest
@@ -312,9 +313,13 @@ class RegularisedLeastSquares(CallbackSupport, BaseEstimator):
         return type(self)(**parameters)._read(X, y, sample_weight, groups).plan
 
     def _remember(self, request: Request, problem: Problem, record: Record) -> None:
-        self._record, targets = record, request.targets
-        self.kernel_ = problem.kernel
-        self.plan_ = problem.plan
+        self._show(record, problem.plan)
+
+    def _show(self, record: Record, plan: Plan) -> None:
+        """Set the attributes that show what is recorded."""
+        self._record, targets = record, record.targets
+        self.kernel_ = record.sample.kernel
+        self.plan_ = plan
         self.alpha_ = record.alphas if record.per_target else float(record.alphas[0])
         model = record.model
         self.intercept_ = targets.shaped(model.intercepts[None, :])[0]
@@ -327,6 +332,52 @@ class RegularisedLeastSquares(CallbackSupport, BaseEstimator):
                 self.centers_ = model.centers
         if isinstance(targets, Labels):
             self.classes_ = targets.classes
+
+    # --- files ---
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted estimator to a file, for :func:`squareone.load`.
+
+        Parameters
+        ----------
+        path : str or PathLike
+            A safetensors file, such as ``"model.safetensors"``; an older one is replaced once the
+            new one is complete.
+
+        Notes
+        -----
+        **Cost**: that of writing the centers, the coefficients and a few numbers per row; never
+        the n² of the factorisation.
+        """
+        from .saving import save
+
+        save(self, path)
+
+    def _fitted_state(self) -> dict[str, Any]:
+        """What a file keeps of a fit; for a subclass to add to, and to :meth:`_restore`."""
+        names = getattr(self, "feature_names_in_", None)
+        return {
+            "n_features_in": self.n_features_in_,
+            "feature_names_in": None if names is None else names.tolist(),
+            "plan": state.of_plan(self.plan_),
+            "record": self._recorded().state(),
+        }
+
+    def _restore(self, found: Fields) -> None:
+        """Set what :meth:`_fitted_state` gave, from a file."""
+        record = Record.from_state(found.inner("record"))
+        if isinstance(record.targets, Labels) != is_classifier(self):
+            refuse(found.where, "classes belong to a classifier, numbers to a regressor")
+        self._show(record, state.plan_from(found.inner("plan")))
+        self.n_features_in_ = found.take("n_features_in", int)
+        if self.n_features_in_ != record.n_features:
+            refuse(found.where, f"{record.n_features} features are not {self.n_features_in_}")
+        if found.given("feature_names_in"):
+            names = found.take("feature_names_in", list)
+            texts = all(isinstance(name, str) for name in names)
+            if not texts or not len(set(names)) == len(names) == record.n_features:
+                refuse(found.where, f"{len(names)} names of {record.n_features} features")
+            self.feature_names_in_ = np.array(names, dtype=object)
 
     # --- after the fit ---
 

@@ -13,6 +13,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
 from ..arrays import Array
+from ..files import Fields, refuse
 from ..kernels import Kernel
 from ..models.probabilities import CALIBRATIONS, Calibration, fit_calibration
 from ..selection.bounds import stability_bound
@@ -369,6 +370,21 @@ coef_, intercept_, plan_, n_features_in_, feature_names_in_
             return True
         # a kernel model keeps its rows and can be calibrated later
         return self.calibration is not None and (problem.linear or problem.given)
+
+    def _fitted_state(self) -> dict[str, Any]:
+        return {**super()._fitted_state(), "threshold": getattr(self, "threshold_", None)}
+
+    def _restore(self, found: Fields) -> None:
+        super()._restore(found)
+        labels = self._labels()
+        if found.given("threshold") == labels.exclusive:
+            refuse(found.where, "a threshold belongs to two classes, or to labels")
+        if labels.exclusive:
+            return
+        if labels.multilabel:
+            self.threshold_ = found.array("threshold", labels.classes.shape, (np.float64,))
+        else:
+            self.threshold_ = found.number("threshold")
 
     def _thresholds(self, record: Record, weights: Array | None, t: int) -> Array:
         """A threshold per column (t,): none, those given, or the best ones."""

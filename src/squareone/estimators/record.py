@@ -6,20 +6,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from ..arrays import Array
 from ..errors import MemoryLimitError
-from ..models.probabilities import Calibration
-from ..selection import LeaveOneOut, MarginalLikelihood, Objective, Path, evaluate
+from ..selection import LeaveOneOut, MarginalLikelihood, Path, evaluate
 from ..selection.likelihood import contrasts
 from ..solvers import CholeskyFactor, Factor, GramFactor
 from ..solvers.costs import AT_ONCE
 from ..solvers.memory import memory_limit as bytes_allowed
 from ..solvers.memory import readable
 from ..targets import Labels, Responses
+from .lasting import Lasting
 from .problem import Problem
 from .sample import Sample
 from .walk import Outcome, report_conditioning
@@ -37,7 +36,7 @@ def at_rest() -> Iterator[None]:
         _resting.reset(before)
 
 
-class Record:
+class Record(Lasting):
     """The outcome of a fit.
 
     Where λ was chosen, where it costs next to nothing, or where they are needed ``at_once``, the
@@ -78,13 +77,13 @@ class Record:
         self.diagonal = (
             np.diagonal(problem.X).copy() if problem.given else problem.kernel.diagonal(problem.X)
         )
-        self._objective: Objective | None = problem.objective
+        self._objective = problem.objective
         self._dropped_values = outcome.model.values(problem.dropped)
         self._dropped_columns = problem.dropped_columns
-        self.calibration: Calibration | None = None
+        self.calibration = None
         self._walked = outcome.path
         self._width = problem.width()
-        self._factor: Factor | None = outcome.factor
+        self._factor = outcome.factor
         now = outcome.path is not None or at_once or _negligible(problem)
         if now and self.kept.size > 1:
             with problem.stage("leave-one-out values"):
@@ -93,17 +92,6 @@ class Record:
             outcome.factor.own_rows()
         if not keep_factor:
             self._factor = None
-
-    def __getstate__(self) -> dict[str, Any]:
-        state = {**vars(self), "_factor": None}
-        if self._walked is not None or (self._objective and self._objective.scorer is not None):
-            state["_objective"] = None  # done with, or, with a scorer inside, not to be pickled
-        return state
-
-    @property
-    def n_rows(self) -> int:
-        """All the user's rows, those of weight zero too."""
-        return self.kept.size + self._dropped_values.shape[0]
 
     def factor(self, name: str) -> Factor:
         """The factorisation, made again if need be, for what is asked by ``name``.

@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from ...errors import ExportError
+from ...files import replacing
 from ...kernels import Precomputed
 from ...models import Hyperplane, KernelExpansion
 from ...solvers.memory import readable
@@ -121,7 +122,8 @@ def to_onnx(
         raise ExportError(msg)
     model = _serialised(source, graph, opset)
     check_agreement(source, model, kind)
-    _write(path, model)
+    with replacing(path) as file:
+        file.write(model)
 
 
 def _require(*modules: str) -> None:
@@ -222,13 +224,3 @@ def _serialised(source: Source, graph: Graph, opset: int) -> bytes:
     onnx.checker.check_model(model, full_check=True)
     contents: bytes = model.SerializeToString()
     return contents
-
-
-def _write(path: Path, contents: bytes) -> None:
-    """All of it or nothing: an interrupt leaves what was there."""
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        unfinished.write_bytes(contents)
-        unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)
