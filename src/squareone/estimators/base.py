@@ -1,8 +1,7 @@
-"""What RLSRegressor and RLSClassifier share: the walk of a fit and what can be asked afterwards."""
+"""What RLSRegressor and RLSClassifier share: their parameters, and the walk of a fit."""
 
 from __future__ import annotations
 
-import os
 from abc import abstractmethod
 from copy import deepcopy
 from numbers import Integral, Real
@@ -10,16 +9,12 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn import get_config
-from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import Array, thread_budget
-from ..files import Fields, refuse
 from ..kernels import BY_NAME, Gaussian, Kernel, Linear
 from ..kernels.widths import free_width
-from ..models import Hyperplane
 from ..selection import (
     Folds,
     GeneralisedCrossValidation,
@@ -31,12 +26,13 @@ from ..selection.criteria import Criterion
 from ..solvers import Plan, Task, make_plan
 from ..solvers.memory import memory_limit as bytes_allowed
 from ..targets import Labels, Responses
-from . import hindsight, state, validation
+from . import validation
 from .callbacks import CallbackSupport, fit_progress
 from .problem import Problem, Request
-from .record import Record, at_rest
+from .record import Record
 from .scoring import held_out_scorer
 from .walk import solve
+from .written import Written
 
 # Flops of each thread that take more than a second everywhere: progress is shown from the start.
 _LENGTHY = 1.5e11
@@ -45,7 +41,7 @@ CRITERIA = ("loo", "gcv", "holdout", "marginal_likelihood")
 SOLVERS = ("auto", "cholesky", "gram", "spectral", "svd")
 
 
-class RegularisedLeastSquares(CallbackSupport, BaseEstimator):
+class RegularisedLeastSquares(CallbackSupport, Written):
     """The common part of the estimators; not for use by itself."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -314,220 +310,6 @@ class RegularisedLeastSquares(CallbackSupport, BaseEstimator):
 
     def _remember(self, request: Request, problem: Problem, record: Record) -> None:
         self._show(record, problem.plan)
-
-    def _show(self, record: Record, plan: Plan) -> None:
-        """Set the attributes that show what is recorded."""
-        self._record, targets = record, record.targets
-        self.kernel_ = record.sample.kernel
-        self.plan_ = plan
-        self.alpha_ = record.alphas if record.per_target else float(record.alphas[0])
-        model = record.model
-        self.intercept_ = targets.shaped(model.intercepts[None, :])[0]
-        if isinstance(model, Hyperplane):
-            self.coef_ = targets.shaped(model.coefficients).T
-        else:
-            self.dual_coef_ = targets.shaped(model.coefficients)
-            self.center_indices_ = model.indices
-            if model.centers is not None:
-                self.centers_ = model.centers
-        if isinstance(targets, Labels):
-            self.classes_ = targets.classes
-
-    # --- files ---
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted estimator to a file, for :func:`squareone.load`.
-
-        Parameters
-        ----------
-        path : str or PathLike
-            A safetensors file, such as ``"model.safetensors"``; an older one is replaced once the
-            new one is complete.
-
-        Notes
-        -----
-        **Cost**: that of writing the centers, the coefficients and a few numbers per row; never
-        the n² of the factorisation.
-        """
-        from .saving import save
-
-        save(self, path)
-
-    def _fitted_state(self) -> dict[str, Any]:
-        """What a file keeps of a fit; for a subclass to add to, and to :meth:`_restore`."""
-        names = getattr(self, "feature_names_in_", None)
-        return {
-            "n_features_in": self.n_features_in_,
-            "feature_names_in": None if names is None else names.tolist(),
-            "plan": state.of_plan(self.plan_),
-            "record": self._recorded().state(),
-        }
-
-    def _restore(self, found: Fields) -> None:
-        """Set what :meth:`_fitted_state` gave, from a file."""
-        record = Record.from_state(found.inner("record"))
-        if isinstance(record.targets, Labels) != is_classifier(self):
-            refuse(found.where, "classes belong to a classifier, numbers to a regressor")
-        self._show(record, state.plan_from(found.inner("plan")))
-        self.n_features_in_ = found.take("n_features_in", int)
-        if self.n_features_in_ != record.n_features:
-            refuse(found.where, f"{record.n_features} features are not {self.n_features_in_}")
-        if found.given("feature_names_in"):
-            names = found.take("feature_names_in", list)
-            texts = all(isinstance(name, str) for name in names)
-            if not texts or not len(set(names)) == len(names) == record.n_features:
-                refuse(found.where, f"{len(names)} names of {record.n_features} features")
-            self.feature_names_in_ = np.array(names, dtype=object)
-
-    # --- after the fit ---
-
-    def _recorded(self) -> Record:
-        check_is_fitted(self)
-        return self._record
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_record")
-
-    def __dir__(self) -> list[str]:
-        # scikit-learn lists what it can read, and a notebook shows all that is listed: neither may
-        # begin to compute what nobody asked for
-        with at_rest():
-            return list(super().__dir__())
-
-    @property
-    def path_(self) -> dict[str, Array]:
-        """Every λ looked at: ``alpha`` ascending, ``score``, ``effective_dof`` and ``bits``.
-
-        Where the width was searched, the looks of that search come first, with their ``sigma`` and
-        ``rows``.
-        """
-        return self._recorded().path("path_")
-
-    @property
-    def best_score_(self) -> float | Array:
-        """Score of the chosen λ by the criterion; greater is better. One per target if λ is."""
-        return self._recorded().best_score("best_score_")
-
-    @property
-    def loo_predictions_(self) -> Array:
-        """Prediction (decision values for classifiers) at each row of the fit without that row."""
-        record = self._recorded()
-        return record.targets.shaped(record.leave_one_out_values)
-
-    @property
-    def effective_dof_(self) -> float | Array:
-        """Trace of the hat matrix at the chosen λ. One per target if λ is."""
-        return self._recorded().degrees_of_freedom("effective_dof_")
-
-    @property
-    def loo_residuals_(self) -> Array:
-        """Targets less :attr:`loo_predictions_`; for classifiers those are columns of ±1."""
-        record = self._recorded()
-        return record.targets.shaped(hindsight.residuals(record))
-
-    @property
-    def leverages_(self) -> Array:
-        """How much each row's fitted value follows its own target; one column per target if λ is.
-
-        Their sum is :attr:`effective_dof_`; a row of weight zero has none.
-        """
-        record = self._recorded()
-        found = hindsight.leverages(record)
-        return found if record.per_target else found[:, 0]
-
-    @property
-    def gacv_(self) -> float | Array:
-        """Generalised approximate cross-validation, a mean square; one per target for several.
-
-        The leave-one-out error with every leverage replaced by their mean.
-        """
-        found = hindsight.gacv(self._recorded())
-        return float(found[0]) if found.size == 1 else found
-
-    def influence(self, X: Any) -> Array:
-        """How predictions at the rows of ``X`` would change if a training row were left out.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, d)
-            Rows; for a precomputed kernel its values with the training rows (m, n).
-
-        Returns
-        -------
-        array of shape (m, n) or (m, n, t)
-            Entry (j, i): the prediction (decision value) at row j of the fit without training row
-            i, less the present one. Exact, and without any fit.
-
-        Notes
-        -----
-        **Cost**: 2n²m flops with ``cholesky`` and twice that with ``spectral``, n·m·d with
-        features; memory for the result and one block.
-        """
-        record = self._recorded()
-        change = hindsight.influence(record, self._rows(X))
-        return change[:, :, 0] if change.shape[2] == 1 else change
-
-    def suspicious_rows(self, n: int | None = None) -> Array:
-        """Training rows whose targets the other rows believe least: look for mistakes there first.
-
-        Rows are ordered by their leave-one-out values: for classes by how much these prefer another
-        class to that of the row, for labels by the worst of them, for numbers by the leave-one-out
-        error relative to what the model expects of it.
-
-        Parameters
-        ----------
-        n : int, optional
-            How many; all rows of positive weight where it is not given.
-
-        Returns
-        -------
-        array of shape (n,)
-            Row numbers, the most suspicious first.
-        """
-        record = self._recorded()
-        order = record.kept[np.argsort(-hindsight.suspicion(record), kind="stable")]
-        if n is None:
-            return order
-        if not isinstance(n, Integral) or isinstance(n, bool) or not 0 < n <= order.size:
-            msg = f"n={n!r}: a number of rows from 1 to {order.size} is expected, or None for all"
-            raise ValueError(msg)
-        return order[:n]
-
-    def to_onnx(
-        self, path: str | os.PathLike[str], *, dtype: Any = None, opset: int | None = None
-    ) -> None:
-        """Write an ONNX file that predicts as this estimator does: :func:`squareone.to_onnx`.
-
-        Parameters
-        ----------
-        path : str or path-like
-            The file; one that is there is replaced.
-        dtype : {numpy.float64, numpy.float32}, optional
-            Of the rows and of the computation; by default that of the model.
-        opset : int, optional
-            The version of ONNX's operators; by default 17.
-
-        Raises
-        ------
-        ExportError
-            Where the graph, run by onnxruntime, differs from the estimator by more than rounding.
-        """
-        from .export import to_onnx  # imported late: it needs more than a fit does
-
-        to_onnx(self, path, dtype=dtype, opset=opset)
-
-    def _rows(self, X: Any) -> Array:
-        """New rows, checked, in the precision of the model."""
-        record = self._recorded()
-        if validation.is_precomputed(self.kernel_):
-            validation.check_kernel_values(X, self.n_features_in_)
-        X = validation.check_rows(self, X, reset=False)
-        return X.astype(record.model.dtype, copy=False)
-
-    def _values(self, X: Any) -> Array:
-        """f at the rows of X → (n, t)."""
-        record = self._recorded()
-        return record.model.values(self._rows(X))
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters; ``kernel__sigma`` reaches into a kernel object.

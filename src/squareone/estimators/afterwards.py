@@ -1,0 +1,166 @@
+"""What can be asked of a fitted estimator, whatever it predicts."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from ..arrays import Array
+from ..models import Hyperplane
+from ..solvers import Plan
+from ..targets import Labels
+from . import hindsight, validation
+from .record import Record, at_rest
+
+
+class Afterwards(BaseEstimator):
+    """Answers from the record of a fit; a part of the estimators, not for use by itself."""
+
+    n_features_in_: int
+
+    def _show(self, record: Record, plan: Plan) -> None:
+        """Set the attributes that show what is recorded."""
+        self._record, targets = record, record.targets
+        self.kernel_ = record.sample.kernel
+        self.plan_ = plan
+        self.alpha_ = record.alphas if record.per_target else float(record.alphas[0])
+        model = record.model
+        self.intercept_ = targets.shaped(model.intercepts[None, :])[0]
+        if isinstance(model, Hyperplane):
+            self.coef_ = targets.shaped(model.coefficients).T
+        else:
+            self.dual_coef_ = targets.shaped(model.coefficients)
+            self.center_indices_ = model.indices
+            if model.centers is not None:
+                self.centers_ = model.centers
+        if isinstance(targets, Labels):
+            self.classes_ = targets.classes
+
+    def _recorded(self) -> Record:
+        check_is_fitted(self)
+        return self._record
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_record")
+
+    def __dir__(self) -> list[str]:
+        # scikit-learn lists what it can read, and a notebook shows all that is listed: neither may
+        # begin to compute what nobody asked for
+        with at_rest():
+            return list(super().__dir__())
+
+    @property
+    def path_(self) -> dict[str, Array]:
+        """Every λ looked at: ``alpha`` ascending, ``score``, ``effective_dof`` and ``bits``.
+
+        Where the width was searched, the looks of that search come first, with their ``sigma`` and
+        ``rows``.
+        """
+        return self._recorded().path("path_")
+
+    @property
+    def best_score_(self) -> float | Array:
+        """Score of the chosen λ by the criterion; greater is better. One per target if λ is."""
+        return self._recorded().best_score("best_score_")
+
+    @property
+    def loo_predictions_(self) -> Array:
+        """Prediction (decision values for classifiers) at each row of the fit without that row."""
+        record = self._recorded()
+        return record.targets.shaped(record.leave_one_out_values)
+
+    @property
+    def effective_dof_(self) -> float | Array:
+        """Trace of the hat matrix at the chosen λ. One per target if λ is."""
+        return self._recorded().degrees_of_freedom("effective_dof_")
+
+    @property
+    def loo_residuals_(self) -> Array:
+        """Targets less :attr:`loo_predictions_`; for classifiers those are columns of ±1."""
+        record = self._recorded()
+        return record.targets.shaped(hindsight.residuals(record))
+
+    @property
+    def leverages_(self) -> Array:
+        """How much each row's fitted value follows its own target; one column per target if λ is.
+
+        Their sum is :attr:`effective_dof_`; a row of weight zero has none.
+        """
+        record = self._recorded()
+        found = hindsight.leverages(record)
+        return found if record.per_target else found[:, 0]
+
+    @property
+    def gacv_(self) -> float | Array:
+        """Generalised approximate cross-validation, a mean square; one per target for several.
+
+        The leave-one-out error with every leverage replaced by their mean.
+        """
+        found = hindsight.gacv(self._recorded())
+        return float(found[0]) if found.size == 1 else found
+
+    def influence(self, X: Any) -> Array:
+        """How predictions at the rows of ``X`` would change if a training row were left out.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d)
+            Rows; for a precomputed kernel its values with the training rows (m, n).
+
+        Returns
+        -------
+        array of shape (m, n) or (m, n, t)
+            Entry (j, i): the prediction (decision value) at row j of the fit without training row
+            i, less the present one. Exact, and without any fit.
+
+        Notes
+        -----
+        **Cost**: 2n²m flops with ``cholesky`` and twice that with ``spectral``, n·m·d with
+        features; memory for the result and one block.
+        """
+        record = self._recorded()
+        change = hindsight.influence(record, self._rows(X))
+        return change[:, :, 0] if change.shape[2] == 1 else change
+
+    def suspicious_rows(self, n: int | None = None) -> Array:
+        """Training rows whose targets the other rows believe least: look for mistakes there first.
+
+        Rows are ordered by their leave-one-out values: for classes by how much these prefer another
+        class to that of the row, for labels by the worst of them, for numbers by the leave-one-out
+        error relative to what the model expects of it.
+
+        Parameters
+        ----------
+        n : int, optional
+            How many; all rows of positive weight where it is not given.
+
+        Returns
+        -------
+        array of shape (n,)
+            Row numbers, the most suspicious first.
+        """
+        record = self._recorded()
+        order = record.kept[np.argsort(-hindsight.suspicion(record), kind="stable")]
+        if n is None:
+            return order
+        if not isinstance(n, Integral) or isinstance(n, bool) or not 0 < n <= order.size:
+            msg = f"n={n!r}: a number of rows from 1 to {order.size} is expected, or None for all"
+            raise ValueError(msg)
+        return order[:n]
+
+    def _rows(self, X: Any) -> Array:
+        """New rows, checked, in the precision of the model."""
+        record = self._recorded()
+        if validation.is_precomputed(self.kernel_):
+            validation.check_kernel_values(X, self.n_features_in_)
+        X = validation.check_rows(self, X, reset=False)
+        return X.astype(record.model.dtype, copy=False)
+
+    def _values(self, X: Any) -> Array:
+        """f at the rows of X → (n, t)."""
+        record = self._recorded()
+        return record.model.values(self._rows(X))
