@@ -1,6 +1,8 @@
-"""What is asked after a fit: intervals against their product, probabilities against the fit."""
+"""After a fit: intervals and their product, probabilities and the fit, files and the disk."""
 
+import tempfile
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 from sklearn.base import clone
@@ -11,6 +13,7 @@ from benchmarks.measure import Contestant
 
 ROWS, NEW_ROWS = 5_000, 1_000
 CLASSES = 10
+FILE_ROWS, FILE_FEATURES = 4_000, 5_000
 
 
 def _intervals(scale: Scale, dtype: str) -> Contest:
@@ -45,6 +48,26 @@ def _probabilities(scale: Scale) -> Contest:
     )
 
 
+def _files(scale: Scale, what: str) -> Contest:
+    import squareone
+    from squareone.kernels import Gaussian
+
+    X, y = wide(scale.rows(FILE_ROWS), "float64", d=FILE_FEATURES)
+    model = squareone.RLSRegressor(Gaussian(sigma=70.0), alpha=1.0, solver="cholesky").fit(X, y)
+    folder = Path(tempfile.mkdtemp(prefix="squareone-"))
+    saved, plain = folder / "model.safetensors", folder / "plain"
+    model.save(saved)
+    content = saved.read_bytes()
+    plain.write_bytes(content)
+    if what == "save":
+        return Contest(
+            Contestant(lambda: model.save(saved)), Contestant(lambda: plain.write_bytes(content))
+        )
+    return Contest(
+        Contestant(lambda: squareone.load(saved)), Contestant(lambda: plain.read_bytes())
+    )
+
+
 CASES: list[Case] = [
     *(
         timed(
@@ -64,5 +87,16 @@ CASES: list[Case] = [
         against="the fit without a calibration",
         target=1.1,
         repeats=3,
+    ),
+    *(
+        timed(
+            what,
+            partial(_files, what=what),
+            what=f"{what} a model of 4,000 rows and 5,000 features, 160 MB",
+            against=f"a plain {plain} of as many bytes",
+            target=1.5,
+            repeats=5,
+        )
+        for what, plain in (("save", "write"), ("load", "read"))
     ),
 ]

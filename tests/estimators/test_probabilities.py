@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_iris, make_multilabel_classification
-from sklearn.metrics import balanced_accuracy_score, f1_score, log_loss
+from sklearn.metrics import balanced_accuracy_score, f1_score, log_loss, make_scorer
 
 from squareone import RLSClassifier
 from squareone.kernels import Gaussian
@@ -138,12 +138,48 @@ def test_a_threshold_for_every_label():
         ("roc_auc", ["roc_auc", "threshold"]),
         ("no such metric", ["no such metric"]),
         (np.nan, ["finite"]),
-        ([0.1, 0.2], ["1 of them"]),
+        ([0.1, 0.2], ["a finite number, the name of a metric"]),
+        (["a"], ["a finite number"]),
+        (True, ["a finite number"]),
     ],
 )
 def test_thresholds_that_make_no_sense(threshold, words):
     with refused(ValueError, *words):
         RLSClassifier(threshold=threshold).fit(X, two)
+
+
+def test_a_function_of_two_classes_sees_their_names():
+    words = np.where(X[:, 0] > 1.0, "yes", "no")
+    seen = []
+
+    def metric(true, predicted):
+        seen.extend([*true, *predicted])
+        return -10 * np.sum((true == "yes") & (predicted == "no")) - np.sum(true != predicted)
+
+    model = RLSClassifier(threshold=metric).fit(X, words)
+    assert set(seen) == {"yes", "no"}
+    assert model.threshold_ < 0
+    for same in (f1_score, make_scorer(f1_score)):
+        by_name = RLSClassifier(threshold="f1").fit(X, words).threshold_
+        assert RLSClassifier(threshold=same).fit(X, words).threshold_ == by_name
+
+
+@pytest.mark.parametrize("threshold", ["roc_auc", [1.0, 2.0, 3.0]])
+def test_a_threshold_is_refused_before_any_work(threshold, monkeypatch):
+    monkeypatch.setattr("squareone.estimators.base.solve", None)
+    with pytest.raises(ValueError, match="threshold"):
+        RLSClassifier(threshold=threshold).fit(X, two)
+
+
+def test_parameters_set_after_the_fit_change_nothing():
+    model = RLSClassifier().fit(X, two)
+    expected = model.predict_proba(X)
+    model.set_params(calibration="platt", threshold=0.9)
+    assert_array_equal(model.predict_proba(X), expected)
+    late = RLSClassifier().fit(X, two).set_params(calibration="isotonic")
+    assert_array_equal(late.predict_proba(X), expected)
+    without = RLSClassifier(calibration=None).fit(X, two).set_params(calibration="platt")
+    assert not hasattr(without, "predict_proba")
 
 
 def test_no_threshold_for_several_classes():
@@ -205,6 +241,27 @@ def test_stability_bound():
     for delta in (0.0, 1.0, "0.1"):
         with refused(ValueError, "between 0 and 1"):
             model.stability_bound(delta)
+
+
+def test_the_bound_at_a_small_lambda():
+    """Fitted values are the labels to many digits, and margins next to one."""
+    for seed in range(20, 30):
+        rng = np.random.default_rng(seed)
+        rows, labels = rng.standard_normal((40, 2)), rng.integers(0, 2, 40)
+        model = RLSClassifier(Gaussian(0.5), 1e-12, fit_intercept=False, solver="spectral")
+        model.fit(rows, labels)
+        wrong = np.mean((model.loo_predictions_ > 0) != labels)
+        assert wrong <= model.loo_error_bound_
+
+
+def test_stability_of_what_was_chosen_is_refused():
+    model = RLSClassifier(fit_intercept=False).fit(X, two)
+    with refused(ValueError, "not chosen on these rows"):
+        model.stability_bound()
+    fixed = RLSClassifier(Gaussian(2.0), 5.0, fit_intercept=False).fit(X, two)
+    for kappa in (-1.0, "x", np.inf):
+        with refused(ValueError, "kappa"):
+            fixed.stability_bound(kappa=kappa)
 
 
 @pytest.mark.parametrize("kernel", ["linear", Gaussian(2.0)])

@@ -1,5 +1,8 @@
 """Every solver agrees with brute force on what is asked after the fit."""
 
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -7,6 +10,7 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF
 
 from squareone import RLSRegressor
+from squareone.errors import ScaleError
 from squareone.kernels import Gaussian
 from tests.laws.cases import KERNELS, make_data, reference_kernel
 from tests.laws.test_against_refits import rounding, under_all_conditions
@@ -219,3 +223,81 @@ def test_float32_within_its_rounding(solver, intercept):
     assert single.log_marginal_likelihood_ == pytest.approx(
         exact.log_marginal_likelihood_, rel=1e-3
     )
+
+
+@pytest.mark.parametrize(("alpha", "weight"), [(1.0, 1e-40), (1e35, 1.0), (1.0, 1e-150)])
+def test_noise_far_above_the_kernel(alpha, weight):
+    """Beyond a λ where the matrix no longer counts, cholesky factors a smaller one."""
+    data = make_data(30, 3)
+    found = []
+    for solver in ("cholesky", "spectral"):
+        model = RLSRegressor(Gaussian(1.0), alpha, solver=solver)
+        model.fit(data.X, data.y, np.full(30, weight))
+        deviation = model.predict(data.X_new, return_std=True)[1]
+        found.append((deviation, model.scale_, model.log_marginal_likelihood_))
+    for one, other in zip(*found, strict=True):
+        assert_allclose(one, other, rtol=1e-8)
+
+
+def test_no_posterior_without_noise():
+    data = make_data(24, 4)
+    model = RLSRegressor("linear", 0.0, solver="svd").fit(data.X, data.y)
+    assert np.isfinite(model.predict_interval(data.X_new)).all()
+    for ask in (
+        lambda: model.scale_,
+        lambda: model.predict(data.X_new, return_std=True),
+        lambda: model.predict_interval(data.X_new, method="gaussian"),
+    ):
+        with pytest.raises(ValueError, match="alpha = 0"):
+            ask()
+
+
+def test_one_row_says_nothing_of_noise():
+    model = RLSRegressor(Gaussian(1.0), 0.1).fit([[1.0]], [2.0])
+    for name in ("scale_", "log_marginal_likelihood_", "leverages_"):
+        assert not hasattr(model, name)
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e200])
+def test_scales_out_of_all_proportion(scale):
+    data = make_data(24, 4)
+    model = RLSRegressor(Gaussian(1.0), 0.1, scale=scale).fit(data.X, data.y)
+    assert not np.isnan(model.log_marginal_likelihood_)
+
+
+def test_interpolation_has_a_gacv():
+    data = make_data(24, 4)
+    model = RLSRegressor(Gaussian(0.3), 0.0, solver="spectral").fit(data.X, data.y)
+    assert 0 < model.gacv_ < np.inf
+
+
+def test_weights_that_vanish_in_float32_are_refused():
+    data = make_data(24, 4)
+    weights = np.ones(24)
+    weights[:3] = 1e-100
+    RLSRegressor().fit(data.X, data.y, weights)
+    with pytest.raises(ScaleError, match="float64 rows"):
+        RLSRegressor().fit(data.X.astype(np.float32), data.y, weights)
+
+
+def test_answers_to_several_threads():
+    """Each question may turn the factorisation into another one: they have to wait."""
+    data = make_data(300, 3, targets=4)
+    model = RLSRegressor(
+        Gaussian(1.0), [0.01, 0.1, 1.0, 10.0], solver="cholesky", alpha_per_target=True
+    ).fit(data.X, data.Y)
+    model._record.alphas = np.array([0.01, 0.1, 1.0, 10.0])
+    expected = model.predict_interval(data.X)
+    with ThreadPoolExecutor(6) as pool:
+        for found in pool.map(lambda _: model.predict_interval(data.X), range(12)):
+            assert_allclose(found, expected, rtol=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore::squareone.errors.IllConditionedWarning")
+def test_a_fit_by_spectral_is_made_again_by_spectral():
+    data = make_data(24, 3)
+    X, y = np.vstack([data.X, data.X]), np.concatenate([data.y, data.y + 0.01])
+    model = RLSRegressor(Gaussian(3.0), 1e-15).fit(X, y)
+    assert model.plan_.solver == "spectral"
+    again = pickle.loads(pickle.dumps(model)).predict_interval(data.X_new)
+    assert_allclose(again, model.predict_interval(data.X_new), rtol=1e-3)

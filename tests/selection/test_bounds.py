@@ -32,7 +32,7 @@ def test_both_forms_are_the_reference_and_hold(kernel, weighted, alpha):
         F, diagonal = K @ C, np.diag(K)
         first = may_err_by_contribution(Y, F, C, diagonal)
         penalties = alpha / (weights if weighted else np.ones(len(X)))[:, None] * np.ones_like(Y)
-        second = may_err_by_margin(Y, F, diagonal, penalties)
+        second = may_err_by_margin(Y, Y - F, diagonal, penalties)
         assert_array_equal(first, second)
         expected = after_the_fit.possible_mistakes_by_contribution(K, Y, alpha, w)
         assert_array_equal(first, expected)

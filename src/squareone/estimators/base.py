@@ -102,6 +102,9 @@ class RegularisedLeastSquares(CallbackSupport, Written):
     def _read_targets(self, X: Array, y: Any) -> tuple[Array, Responses | Labels, Array]:
         """y checked, the coding, and its columns (n, t)."""
 
+    def _check_targets(self, targets: Any, t: int, weights: Array | None) -> None:
+        """Refuse parameters that do not fit the targets in ``t`` columns, before any work."""
+
     @abstractmethod
     def _row_weights(self, y: Array, weights: Array | None) -> Array | None:
         """Weights (n,) of the fit, from the user's weights and classes."""
@@ -176,7 +179,9 @@ class RegularisedLeastSquares(CallbackSupport, Written):
         validation.check_scale(X, "the kernel matrix" if given else "X")
         y, targets, columns = self._read_targets(X, y)
         user_weights = validation.check_weights(sample_weight, X.shape[0], X.dtype)
+        self._check_targets(targets, columns.shape[1], user_weights)
         weights = self._row_weights(y, user_weights)
+        validation.check_spread(weights, X.dtype)
         kept = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights > 0)
         rng = check_random_state(0 if self.random_state is None else self.random_state)
         criterion = self._criterion(X, y, targets, kept, groups, rng, alpha)

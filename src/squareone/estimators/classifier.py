@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import wraps
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -17,7 +18,8 @@ from ..files import Fields, refuse
 from ..kernels import Kernel
 from ..models.probabilities import CALIBRATIONS, Calibration, fit_calibration
 from ..selection.bounds import stability_bound
-from ..selection.threshold import best_thresholds
+from ..selection.confusion import closed_form
+from ..selection.threshold import best_thresholds, cut_scorer
 from ..targets import Labels
 from . import hindsight
 from .base import RegularisedLeastSquares
@@ -28,8 +30,8 @@ from .target_validation import check_labels
 
 def _calibrates(estimator: RLSClassifier) -> bool:
     """Whether there are probabilities; otherwise scikit-learn sees no ``predict_proba``."""
-    if estimator.calibration is None:
-        msg = "predict_proba needs a calibration: calibration=None was set"
+    if estimator._calibrated_by() is None:
+        msg = "predict_proba needs a calibration: calibration=None was set. Fit again with one"
         raise AttributeError(msg)
     return True
 
@@ -84,8 +86,9 @@ class RLSClassifier(ClassifierMixin, RegularisedLeastSquares):
     threshold : str, callable, float, array of shape (labels,) or None, default=None
         For two classes, or each label of an indicator matrix: decision values above it mean yes.
         None means zero. The name of a metric (``"f1"``, ``"balanced_accuracy"``, any scikit-learn
-        scorer of labels) or a function ``metric(y_true, y_pred)``: the threshold that is best on
-        the leave-one-out values.
+        scorer of labels), of which the second of ``classes_`` is the positive class, or a function
+        ``metric(y_true, y_pred)`` of classes, greater is better: the threshold that is best on the
+        leave-one-out values. ``sample_weight`` counts in it, ``class_weight`` does not.
 
     Attributes
     ----------
@@ -259,19 +262,24 @@ coef_, intercept_, plan_, n_features_in_, feature_names_in_
     @property
     def calibration_(self) -> Calibration:
         """The map from decision values to probabilities, fitted to the leave-one-out values."""
-        record = self._recorded()
-        if self.calibration is None:
+        record, method = self._recorded(), self._calibrated_by()
+        if method is None:
             msg = "calibration=None: there are no probabilities. Fit again with a calibration"
             raise AttributeError(msg)
         if record.calibration is None:
             record.calibration = fit_calibration(
-                self.calibration,
+                method,
                 record.leave_one_out_values[record.kept],
                 record.sample.Y > 0,
                 record.sample.weights,
                 exclusive=self._labels().exclusive,
             )
         return record.calibration
+
+    def _calibrated_by(self) -> str | None:
+        """The calibration there was at the fit; before it the one that is set."""
+        fitted = getattr(self, "_record", None)
+        return self.calibration if fitted is None else fitted.calibrated_by
 
     @property
     def loo_probabilities_(self) -> Array:
@@ -342,22 +350,25 @@ coef_, intercept_, plan_, n_features_in_, feature_names_in_
         if not record.alphas.min() > 0:
             msg = "stability_bound needs an alpha above zero"
             raise ValueError(msg)
+        if record.steps or np.ndim(self.alpha) > 0 or isinstance(self.alpha, str):
+            msg = (
+                "stability_bound needs a width and an alpha that were not chosen on these rows: "
+                "fit with numbers for both, found on other rows"
+            )
+            raise ValueError(msg)
         if kappa is None:
             kappa = float(np.sqrt(record.diagonal.max()))
+        elif not isinstance(kappa, Real) or not 0 < kappa < np.inf:
+            msg = f"kappa={kappa!r}: a number above zero, the square root of k(x, x), is expected"
+            raise ValueError(msg)
         found = stability_bound(hindsight.residuals(record), record.alphas, kappa, delta)
         return float(found[0]) if found.size == 1 else found
 
     def _remember(self, request: Request, problem: Problem, record: Record) -> None:
         super()._remember(request, problem, record)
+        record.calibrated_by = self.calibration
         labels = self._labels()
         if labels.exclusive:
-            if self.threshold is not None:
-                msg = (
-                    f"threshold={self.threshold!r} with {labels.classes.size} classes: a threshold "
-                    "belongs to two classes or to labels of an indicator matrix; with several "
-                    "classes the largest value wins"
-                )
-                raise ValueError(msg)
             return
         weights = request.user_weights
         thresholds = self._thresholds(
@@ -386,24 +397,57 @@ coef_, intercept_, plan_, n_features_in_, feature_names_in_
         else:
             self.threshold_ = found.number("threshold")
 
+    def _check_targets(self, targets: Labels, t: int, weights: Array | None) -> None:
+        """Refuse a threshold that makes no sense, before any work."""
+        if self.threshold is None:
+            return
+        if targets.exclusive:
+            msg = (
+                f"threshold={self.threshold!r} with {targets.classes.size} classes: a threshold "
+                "belongs to two classes or to labels of an indicator matrix; with several "
+                "classes the largest value wins"
+            )
+            raise ValueError(msg)
+        if isinstance(self.threshold, str) or callable(self.threshold):
+            cut_scorer(self.threshold, weighted=weights is not None)
+            return
+        try:
+            given = np.asarray(self.threshold, dtype=np.float64)
+        except (TypeError, ValueError):
+            given = np.array(np.nan)
+        right_shape = given.shape in ((), (1,), (t,)) and not isinstance(self.threshold, bool)
+        if not right_shape or not np.isfinite(given).all():
+            numbers = "a finite number" if t == 1 else f"a finite number, or {t} for as many labels"
+            msg = (
+                f"threshold={self.threshold!r}: {numbers}, the name of a metric such as 'f1', or "
+                "a function metric(y_true, y_pred) is expected"
+            )
+            raise ValueError(msg)
+
+    def _metric(self) -> Any:
+        """The metric to choose a threshold by: a function of two classes sees their names."""
+        metric, labels = self.threshold, self._labels()
+        if labels.multilabel or isinstance(metric, str) or closed_form(metric) is not None:
+            return metric
+
+        @wraps(metric)
+        def of_classes(true: Array, predicted: Array, **more: Any) -> float:
+            return metric(labels.classes[true], labels.classes[predicted], **more)
+
+        return of_classes
+
     def _thresholds(self, record: Record, weights: Array | None, t: int) -> Array:
         """A threshold per column (t,): none, those given, or the best ones."""
         if self.threshold is None:
             return np.zeros(t)
         if isinstance(self.threshold, str) or callable(self.threshold):
             return best_thresholds(
-                self.threshold,
+                self._metric(),
                 record.leave_one_out_values[record.kept],
                 record.sample.Y > 0,
                 weights,
             )
         given = np.asarray(self.threshold, dtype=np.float64)
-        if given.shape not in ((), (1,), (t,)) or not np.isfinite(given).all():
-            msg = (
-                f"threshold={self.threshold!r}: a finite number, {t} of them, the name of a metric "
-                "or a metric is expected"
-            )
-            raise ValueError(msg)
         return np.broadcast_to(given, (t,)).copy()
 
     def _read_targets(self, X: Array, y: Any) -> tuple[Array, Labels, Array]:

@@ -20,14 +20,14 @@ from .record import Record
 _BLOCK = 8_388_608
 
 
-def intervals(record: Record, X: Array, coverage: float, method: str, scale: float | None) -> Array:
+def intervals(record: Record, X: Array, coverage: float, method: str) -> Array:
     """Intervals (m, t, 2) at the new rows ``X`` (m, d)."""
     values = record.model.values(X)
     result = np.empty((*values.shape, 2), values.dtype)
     if method == "gaussian":
         from scipy.special import ndtri
 
-        noise = standard_deviations(record, X, scale, noise=True)
+        noise = standard_deviations(record, X, noise=True)
         wide = noise * ndtri(0.5 + 0.5 * coverage)
         result[..., 0], result[..., 1] = values - wide, values + wide
         return result
@@ -45,17 +45,17 @@ def intervals(record: Record, X: Array, coverage: float, method: str, scale: flo
     return result
 
 
-def standard_deviations(record: Record, X: Array, scale: float | None, *, noise: bool) -> Array:
+def standard_deviations(record: Record, X: Array, *, noise: bool) -> Array:
     """Of the posterior of f, or of a new y, at rows ``X`` (m, d) → (m, t), in the units of y."""
-    factor = record.factor("return_std")
-    scales = record.scales if scale is None else np.full(record.alphas.size, scale)
+    scales = record.scales
     result = np.empty((X.shape[0], scales.size), X.dtype)
-    for alpha, columns in record.by_alpha():
-        for rows in _new_rows(record, X):
-            prior = _prior(record, X[rows])
-            variances = factor.variances(alpha, _queries(record, factor, X[rows]), prior)
-            variances = np.maximum(variances, 0.0) + (alpha if noise else 0.0)
-            result[rows, columns] = np.outer(np.sqrt(variances), scales[columns])
+    with record.answering("return_std") as factor:
+        for alpha, columns in record.by_alpha():
+            for rows in _new_rows(record, X):
+                prior = _prior(record, X[rows])
+                variances = factor.variances(alpha, _queries(record, factor, X[rows]), prior)
+                variances = np.maximum(variances, 0.0) + (alpha if noise else 0.0)
+                result[rows, columns] = np.outer(np.sqrt(variances), scales[columns])
     return result
 
 
@@ -83,25 +83,19 @@ def leverages(record: Record) -> Array:
     return result
 
 
-def fitted_values(record: Record) -> Array:
-    """f at the rows of the fit (n, t): y − (1 − h)e."""
-    return record.columns[record.kept] - record.complements * residuals(record)[record.kept]
-
-
 def gacv(record: Record) -> Array:
     """Mean square of r / (1 − tr H/n), weighted by w, for every target (t,), in its units."""
-    r = record.complements * residuals(record)[record.kept]
-    shares = record.complements.mean(axis=0)
-    return np.average(np.square(r), axis=0, weights=record.sample.weights) / shares**2
+    shares = record.relative_complements / record.relative_complements.mean(axis=0)
+    squares = np.square(shares * residuals(record)[record.kept])
+    return np.average(squares, axis=0, weights=record.sample.weights)
 
 
 def may_err(record: Record) -> Array:
     """Rows of the fit and target columns (n, t) that may be wrong when the row is left out."""
     weights = np.ones(record.kept.size) if record.sample.weights is None else record.sample.weights
     penalties = record.alphas / weights[:, None]
-    return may_err_by_margin(
-        record.columns[record.kept], fitted_values(record), record.diagonal, penalties
-    )
+    fitted = record.complements * residuals(record)[record.kept]
+    return may_err_by_margin(record.columns[record.kept], fitted, record.diagonal, penalties)
 
 
 def suspicion(record: Record) -> Array:
@@ -120,7 +114,8 @@ def suspicion(record: Record) -> Array:
         return np.where(truth, -np.inf, values).max(axis=1) - own
     errors = residuals(record)[record.kept]
     weights = record.sample.weights
-    share = record.complements if weights is None else record.complements * weights[:, None]
+    share = record.relative_complements
+    share = share if weights is None else share * weights[:, None]
     standardised = np.abs(errors) * np.sqrt(share)
     typical = np.sqrt(np.mean(np.square(standardised), axis=0))
     return np.divide(standardised, typical, out=standardised, where=typical > 0).max(axis=1)
@@ -128,10 +123,10 @@ def suspicion(record: Record) -> Array:
 
 def _sensitivities(record: Record, X: Array, name: str) -> Iterator[tuple[slice, Array, Array]]:
     """New rows, target columns and sensitivities (n, b) for them, block by block."""
-    factor = record.factor(name)
-    for alpha, columns in record.by_alpha():
-        for rows in _new_rows(record, X):
-            yield rows, columns, factor.sensitivities(alpha, _queries(record, factor, X[rows]))
+    with record.answering(name) as factor:
+        for alpha, columns in record.by_alpha():
+            for rows in _new_rows(record, X):
+                yield rows, columns, factor.sensitivities(alpha, _queries(record, factor, X[rows]))
 
 
 def _new_rows(record: Record, X: Array) -> list[slice]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from threading import RLock
 from typing import Any, Self
 
 import numpy as np
@@ -11,7 +12,7 @@ from ..arrays import Array
 from ..files import INTEGERS, Fields, refuse
 from ..kernels import Kernel, Linear, Precomputed
 from ..models import Hyperplane, KernelExpansion
-from ..models.probabilities import Calibration
+from ..models.probabilities import CALIBRATIONS, Calibration
 from ..selection import Objective, Path
 from ..solvers import Factor
 from ..targets import Labels, Responses
@@ -20,7 +21,7 @@ from .looks import Step
 from .sample import Sample
 
 # What is computed when first asked for: over all rows, the rows of the fit, and the targets.
-_COMPUTED_LATER = ("leave_one_out_values", "complements", "scales")
+_COMPUTED_LATER = ("leave_one_out_values", "relative_complements", "complements", "scales")
 
 
 class Lasting:
@@ -41,12 +42,15 @@ class Lasting:
     unit: float
     diagonal: Array
     calibration: Calibration | None
+    calibrated_by: str | None
+    scale: float | None
     _dropped_values: Array
     _dropped_columns: Array
     _walked: Path | None
     _width: float
     _objective: Objective | None
     _factor: Factor | None
+    _lock: Any
 
     @property
     def n_rows(self) -> int:
@@ -59,7 +63,12 @@ class Lasting:
         return self.n_rows if self.sample.given else self.sample.X.shape[1]
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "_factor": None, "_objective": self._lasting_objective()}
+        state = {**vars(self), "_factor": None, "_objective": self._lasting_objective()}
+        del state["_lock"]
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, _lock=RLock())
 
     def _lasting_objective(self) -> Objective | None:
         """The objective, unless it is done with, or has a scorer inside, which is code."""
@@ -86,9 +95,10 @@ class Lasting:
               rows of weight zero
             - ``path``, ``steps`` and ``width``: every λ and width looked at; ``criterion`` where
               it is still to be asked
-            - ``leave_one_out_values`` (n + m, t), ``complements`` (n, t), ``scales`` (t,) and
-              ``calibration``: None where nobody has asked for them
-            - ``keep_factor`` and ``memory_limit``
+            - ``leave_one_out_values`` (n + m, t), ``relative_complements`` (n, t), ``complements``
+              (n, t), ``scales`` (t,) and ``calibration``: None where nobody has asked for them
+            - ``calibrated_by``, ``scale``, ``keep_factor`` and ``memory_limit``: parameters of
+              the fit
         """
         objective = self._lasting_objective()
         return {
@@ -113,6 +123,8 @@ class Lasting:
             "criterion": objective and state.of_criterion(objective.criterion),
             **{name: vars(self).get(name) for name in _COMPUTED_LATER},
             "calibration": self.calibration and state.of_calibration(self.calibration),
+            "calibrated_by": self.calibrated_by,
+            "scale": self.scale,
             "keep_factor": bool(self.keep_factor),
             "memory_limit": self.memory_limit,
         }
@@ -121,6 +133,7 @@ class Lasting:
     def from_state(cls, found: Fields) -> Self:
         """The record whose :meth:`state` was written to a file; refused where it cannot be one."""
         record = cls.__new__(cls)
+        record._lock = RLock()
         with found:
             alphas = found.array("alphas", (None,), (np.float64,), least=0.0)
             kept = found.array("kept", (None,), INTEGERS, least=0)
@@ -139,6 +152,13 @@ class Lasting:
             record._dropped_columns = found.array("dropped_columns", dropped.shape)
             record._read_looks(found)
             record._read_answers(found)
+            record.calibrated_by = record.scale = None
+            if found.given("calibrated_by"):
+                record.calibrated_by = found.take("calibrated_by", str)
+                if record.calibrated_by not in CALIBRATIONS:
+                    refuse(found.where, f"calibration {record.calibrated_by!r} is unknown")
+            if found.given("scale"):
+                record.scale = found.number("scale", positive=True)
             record.keep_factor = found.take("keep_factor", bool)
             limited = found.given("memory_limit")
             record.memory_limit = found.take("memory_limit", str, float) if limited else None
@@ -163,7 +183,7 @@ class Lasting:
     def _read_answers(self, found: Fields) -> None:
         """What somebody had asked for before it was saved."""
         n, t = self.sample.Y.shape
-        shapes = [(self.n_rows, t), (n, t), (t,)]
+        shapes = [(self.n_rows, t), (n, t), (n, t), (t,)]
         for name, shape in zip(_COMPUTED_LATER, shapes, strict=True):
             if found.given(name):
                 vars(self)[name] = values = found.array(name, shape, finite=False)
@@ -184,7 +204,7 @@ def _model_from(
     intercepts = found.array("intercepts", (t,), (np.float64,))
     weights = None
     if found.given("weights"):
-        weights = found.array("weights", (n,), least=np.finfo(np.float64).tiny)
+        weights = found.array("weights", (n,), least=np.nextafter(0.0, 1.0))
     intercept = found.take("intercept", bool)
     if columns.dtype not in dtype:
         refuse(found.where, "coefficients and columns are of different types")

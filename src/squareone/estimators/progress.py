@@ -192,7 +192,8 @@ class Progress:
         with self._lock:
             shown = self._shown()
             if self._verbose > 1:
-                of = "" if stage.steps is None else f" of {stage.steps}"
+                counted = stage.steps is not None and stage.done <= stage.steps
+                of = f" of {stage.steps}" if counted else ""
                 value = "" if score is None else f", score = {score:.6g}"
                 line = f"{self._where()}, {stage.done}{of}: {text}{value}"
                 self._say(line) if shown else self._held.append(line)

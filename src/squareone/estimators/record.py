@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cached_property
+from threading import RLock
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from ..arrays import Array
 from ..errors import MemoryLimitError
 from ..selection import LeaveOneOut, MarginalLikelihood, Path, evaluate
 from ..selection.likelihood import contrasts
-from ..solvers import CholeskyFactor, Factor, GramFactor
+from ..solvers import CholeskyFactor, Factor, GramFactor, SpectralFactor
 from ..solvers.costs import AT_ONCE
 from ..solvers.memory import memory_limit as bytes_allowed
 from ..solvers.memory import readable
@@ -21,7 +22,7 @@ from ..targets import Labels, Responses
 from .lasting import Lasting
 from .problem import Problem
 from .sample import Sample
-from .walk import Outcome, report_conditioning
+from .walk import Outcome, cholesky_is_safe, report_conditioning
 
 _resting: ContextVar[bool] = ContextVar("resting", default=False)
 
@@ -56,6 +57,7 @@ class Record(Lasting):
         memory_limit: float | str | None = None,
         at_once: bool = False,
     ) -> None:
+        self._lock = RLock()
         self.targets = targets
         self.model = outcome.model
         self.alphas = outcome.alphas
@@ -80,7 +82,7 @@ class Record(Lasting):
         self._objective = problem.objective
         self._dropped_values = outcome.model.values(problem.dropped)
         self._dropped_columns = problem.dropped_columns
-        self.calibration = None
+        self.calibration = self.calibrated_by = self.scale = None
         self._walked = outcome.path
         self._width = problem.width()
         self._factor = outcome.factor
@@ -93,14 +95,19 @@ class Record(Lasting):
         if not keep_factor:
             self._factor = None
 
-    def factor(self, name: str) -> Factor:
+    @contextmanager
+    def answering(self, name: str) -> Iterator[Factor]:
         """The factorisation, made again if need be, for what is asked by ``name``.
+
+        One question at a time: an answer may turn the factorisation into its inverse, or into that
+        of another λ.
 
         Cost: nothing, or n²d + n³/3 flops and n² numbers to make it again.
         """
-        if _resting.get():
-            msg = f"{name} has not been computed yet"
-            raise AttributeError(msg)
+        with self._lock:
+            yield self._kept_or_made(name)
+
+    def _kept_or_made(self, name: str) -> Factor:
         if self._factor is not None:
             return self._factor
         if self.sample.linear or self.sample.given:
@@ -116,18 +123,26 @@ class Record(Lasting):
             )
             raise AttributeError(msg)
         n, itemsize = self.sample.X.shape[0], self.sample.X.dtype.itemsize
-        needed, allowed = float(n * n * itemsize), bytes_allowed(self.memory_limit)
-        if needed > allowed:
-            msg = (
-                f"{name} has to factor the kernel matrix of {n:,} rows again: {readable(needed)}, "
-                f"and {readable(allowed)} are free or allowed by memory_limit"
-            )
-            raise MemoryLimitError(msg)
-        several = np.unique(self.alphas).size > 1
-        factor = CholeskyFactor(self.sample.system(), several=several)
+        self._check_memory(name, n * n * itemsize)
+        system = self.sample.system()
+        factor: Factor
+        if cholesky_is_safe(system, float(self.alphas.min())):
+            factor = CholeskyFactor(system, several=np.unique(self.alphas).size > 1)
+        else:
+            self._check_memory(name, 2 * n * n * itemsize)  # beside the matrix
+            factor = SpectralFactor(system)
         if self.keep_factor:
             self._factor = factor
         return factor
+
+    def _check_memory(self, name: str, needed: float) -> None:
+        allowed = bytes_allowed(self.memory_limit)
+        if needed > allowed:
+            msg = (
+                f"{name} has to factor the kernel matrix of {self.kept.size:,} rows again: "
+                f"{readable(needed)}, and {readable(allowed)} are free or allowed by memory_limit"
+            )
+            raise MemoryLimitError(msg)
 
     def check_rows(self) -> None:
         """Refuse to leave out the only row there is."""
@@ -144,9 +159,9 @@ class Record(Lasting):
             if self._objective is None:
                 msg = f"{name} was not computed before the estimator was pickled: fit again"
                 raise AttributeError(msg)
-            factor = self.factor(name)
-            self._walked = evaluate(self._objective, factor, self.alphas[:1])
-            report_conditioning(factor, self.alphas)
+            with self.answering(name) as factor:
+                self._walked = evaluate(self._objective, factor, self.alphas[:1])
+                report_conditioning(factor, self.alphas)
         return self._walked
 
     def path(self, name: str) -> dict[str, Array]:
@@ -219,14 +234,14 @@ class Record(Lasting):
     def leave_one_out_values(self) -> Array:
         """(n, t) over all the user's rows; a row of weight zero has its plain prediction."""
         self.check_rows()
-        factor = self.factor("loo_predictions_")
         Y = self.sample.Y
         values = np.empty((self.n_rows, Y.shape[1]), Y.dtype)
         values[self.dropped] = self._dropped_values
-        for alpha, columns in self.by_alpha():
-            _, errors = LeaveOneOut().held_out(factor, np.array([alpha]))
-            values[np.ix_(self.kept, columns)] = (Y - errors[:, :, 0])[:, columns] * self.unit
-        report_conditioning(factor, self.alphas)
+        with self.answering("loo_predictions_") as factor:
+            for alpha, columns in self.by_alpha():
+                _, errors = LeaveOneOut().held_out(factor, np.array([alpha]))
+                values[np.ix_(self.kept, columns)] = (Y - errors[:, :, 0])[:, columns] * self.unit
+            report_conditioning(factor, self.alphas)
         values.flags.writeable = False
         return values
 
@@ -237,42 +252,63 @@ class Record(Lasting):
         ]
 
     @cached_property
+    def relative_complements(self) -> Array:
+        """1 − leverage of the rows of the fit, up to a factor, one column per target: (n, t)."""
+        self.check_rows()
+        with self.answering("leverages_") as factor:
+            found = np.empty((self.kept.size, self.alphas.size))
+            for alpha, columns in self.by_alpha():
+
+                def store(rows: slice, _: Array, some: Array, columns: Array = columns) -> None:
+                    found[rows, columns[0] : columns[0] + 1] = some
+
+                factor.visit(np.array([alpha]), store)
+                found[:, columns] = found[:, columns[:1]]
+        return found
+
+    @cached_property
     def complements(self) -> Array:
         """1 − leverage of the rows of the fit, one column per target: (n, t)."""
-        self.check_rows()
-        factor = self.factor("leverages_")
-        complements = np.empty((self.kept.size, self.alphas.size))
-        for alpha, columns in self.by_alpha():
-            one = np.empty((self.kept.size, 1))
-
-            def store(rows: slice, _: Array, some: Array, one: Array = one) -> None:
-                one[rows] = some
-
-            at = np.array([alpha])
-            factor.visit(at, store)
-            # they come up to a factor, and their sum is known
-            one *= max(factor.n - float(factor.degrees_of_freedom(at)[0]), 0.0) / one.sum()
-            complements[:, columns] = one
-        return complements
+        found = self.relative_complements.copy()
+        with self.answering("leverages_") as factor:
+            for alpha, columns in self.by_alpha():
+                # they come up to a factor, and their sum is known
+                total = factor.n - float(factor.degrees_of_freedom(np.array([alpha]))[0])
+                found[:, columns] *= max(total, 0.0) / found[:, columns[0]].sum()
+        return found
 
     @cached_property
     def scales(self) -> Array:
-        """ŝ = √(ỹᵀc/n), or over n − 1 with an intercept, for every target (t,), in its units."""
-        factor = self.factor("the scale of the posterior")
+        """The scale that was given, or ŝ = √(ỹᵀc/n), over n − 1 with an intercept, (t,)."""
+        if self.scale is not None:
+            return np.full(self.alphas.size, self.scale)
         scales = np.empty(self.alphas.size)
-        for alpha, columns in self.by_alpha():
-            energies = factor.energies(np.array([alpha]))[:, 0] / max(contrasts(factor), 1)
-            scales[columns] = np.sqrt(energies[columns]) * self.unit
+        with self.answering("the scale of the posterior") as factor:
+            N = contrasts(factor)
+            if N == 0:
+                self.check_rows()
+            for alpha, columns in self.by_alpha():
+                energies = factor.energies(np.array([alpha]))[:, 0]
+                scales[columns] = np.sqrt(energies[columns] / N) * self.unit
+        if not np.isfinite(scales).all():
+            msg = (
+                "at alpha = 0 the Gaussian process has no noise, and these targets have some: "
+                "there is no posterior. Use an alpha above zero, or the jackknife+ interval"
+            )
+            raise ValueError(msg)
         return scales
 
-    def log_likelihood(self, scale: float | None, name: str) -> Array:
+    def log_likelihood(self, name: str) -> Array:
         """Log marginal likelihood of every target (t,)."""
-        factor = self.factor(name)
         found = np.empty(self.alphas.size)
-        criterion = MarginalLikelihood(scale).in_units(self.unit)
-        for alpha, columns in self.by_alpha():
-            found[columns] = criterion.log_likelihoods(factor, np.array([alpha]))[columns, 0]
-        return found - contrasts(factor) * np.log(self.unit)
+        criterion = MarginalLikelihood(self.scale).in_units(self.unit)
+        with self.answering(name) as factor:
+            N = contrasts(factor)
+            if N == 0:
+                self.check_rows()
+            for alpha, columns in self.by_alpha():
+                found[columns] = criterion.log_likelihoods(factor, np.array([alpha]))[columns, 0]
+        return found - N * np.log(self.unit)
 
 
 def _negligible(problem: Problem) -> bool:

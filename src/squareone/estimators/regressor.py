@@ -5,7 +5,6 @@ from __future__ import annotations
 from numbers import Real
 from typing import Any, ClassVar
 
-import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 
@@ -15,6 +14,8 @@ from ..models.intervals import METHODS
 from ..targets import Responses
 from . import hindsight
 from .base import RegularisedLeastSquares
+from .problem import Problem, Request
+from .record import Record
 from .target_validation import check_responses
 
 
@@ -215,7 +216,7 @@ class RLSRegressor(RegressorMixin, RegularisedLeastSquares):
         values = record.targets.shaped(record.model.values(rows))
         if not return_std:
             return values
-        deviations = hindsight.standard_deviations(record, rows, self._fixed_scale(), noise=False)
+        deviations = hindsight.standard_deviations(record, rows, noise=False)
         return values, record.targets.shaped(deviations)
 
     def predict_interval(self, X: Any, coverage: float = 0.9, method: str = "jackknife+") -> Array:
@@ -265,9 +266,7 @@ class RLSRegressor(RegressorMixin, RegularisedLeastSquares):
             msg = f"method={method!r}: one of {', '.join(map(repr, METHODS))} is expected"
             raise ValueError(msg)
         record = self._recorded()
-        found = hindsight.intervals(
-            record, self._rows(X), float(coverage), method, self._fixed_scale()
-        )
+        found = hindsight.intervals(record, self._rows(X), float(coverage), method)
         return found[:, 0] if record.targets.vector else found
 
     @property
@@ -278,19 +277,21 @@ class RLSRegressor(RegressorMixin, RegularisedLeastSquares):
         which it does not change. One per target for several.
         """
         record = self._recorded()
-        found = record.log_likelihood(self._fixed_scale(), "log_marginal_likelihood_")
+        found = record.log_likelihood("log_marginal_likelihood_")
         return float(found[0]) if found.size == 1 else found
 
     @property
     def scale_(self) -> float | Array:
         """s, by which the Gaussian process scales the kernel and the noise, in the units of y."""
-        record = self._recorded()
-        fixed = self._fixed_scale()
-        found = record.scales if fixed is None else np.full(record.alphas.size, fixed)
-        return float(found[0]) if found.size == 1 else found
+        found = self._recorded().scales
+        return float(found[0]) if found.size == 1 else found.copy()
 
     def _fixed_scale(self) -> float | None:
         return None if isinstance(self.scale, str) else float(self.scale)
+
+    def _remember(self, request: Request, problem: Problem, record: Record) -> None:
+        record.scale = self._fixed_scale()
+        super()._remember(request, problem, record)
 
     def _read_targets(self, X: Array, y: Any) -> tuple[Array, Responses, Array]:
         y = check_responses(y, X)

@@ -50,7 +50,7 @@ def search(problem: Problem, found: WidthFound | None = None) -> tuple[Factor, P
         start, settled = _search_in_single(problem, start, parts)
     with problem.stage("kernel matrix"):
         system = problem.system()
-    with problem.stage("path", MOST_STEPS):
+    with problem.stage("path", None if settled else MOST_STEPS):
         factor = CholeskyFactor(system, several=True, given=problem.given)
 
         def error(log_alpha: float) -> float:

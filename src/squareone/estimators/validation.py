@@ -169,6 +169,19 @@ def check_weights(sample_weight: Any, n: int, dtype: np.dtype) -> Array | None:
     return None if (weights == 1).all() else weights
 
 
+def check_spread(weights: Array | None, dtype: np.dtype) -> None:
+    """Refuse weights so different that the smallest would vanish in this precision."""
+    if weights is None:
+        return
+    least, most = float(weights[weights > 0].min(initial=np.inf)), float(weights.max())
+    if np.sqrt(least / most) < np.finfo(dtype).tiny:
+        msg = (
+            f"weights from {least:.3g} to {most:.3g}: in {dtype.name} the smallest vanish beside "
+            "the largest. Set them to zero, or use float64 rows"
+        )
+        raise ScaleError(msg)
+
+
 _ALPHA_EXPECTED = (
     'a number at or above zero, a 1-D sequence of such numbers (a grid to choose from), or "auto" '
     "is expected"

@@ -116,10 +116,9 @@ def _factor_system(problem: Problem, system: SymmetricSystem) -> Factor:
     solver = problem.plan.solver
     alpha = problem.alpha
     if solver == "cholesky" and problem.requested == "auto" and not isinstance(alpha, str):
-        least = float(np.min(alpha)) / system.unit / system.weighting.unit
-        rounding = 16.0 * float(np.finfo(problem.X.dtype).eps) * system.norm
         why = "alpha is too small for a Cholesky factorisation to be trusted"
-        if least < rounding and _switch(problem, "spectral", why):
+        safe = cholesky_is_safe(system, float(np.min(alpha)))
+        if not safe and _switch(problem, "spectral", why):
             solver = "spectral"
     with problem.stage("factorisation"):
         if solver == "cholesky":
@@ -130,6 +129,12 @@ def _factor_system(problem: Problem, system: SymmetricSystem) -> Factor:
                 factor.factor(alpha)
             return factor
         return SpectralFactor(system, given=problem.given)
+
+
+def cholesky_is_safe(system: SymmetricSystem, alpha: float) -> bool:
+    """Whether λ is well above the rounding of the matrix."""
+    rounding = 16.0 * float(np.finfo(system.matrix.dtype).eps) * system.norm
+    return alpha / system.unit / system.weighting.unit >= rounding
 
 
 def _switch(problem: Problem, solver: str, why: str) -> bool:

@@ -138,7 +138,8 @@ def _header(file: BinaryIO, size: int) -> dict[str, Any]:
     length = int.from_bytes(first, "little")
     if len(first) < 8 or length > LARGEST_HEADER or length > size - 8:
         hint = ""
-        if first.startswith((b"\x80", b"PK", b"\x1f\x8b", b"x\x9c")):
+        # the length in a file that was cut off is one that could be
+        if length > LARGEST_HEADER and first.startswith((b"\x80", b"PK", b"\x1f\x8b", b"x\x9c")):
             hint = ". It looks like a pickle or an archive: joblib.load reads the former, and runs "
             hint += "whatever code is in it"
         _refuse(f"it is not a safetensors file, or was cut off: {size:,} bytes{hint}")

@@ -24,6 +24,9 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     if target.is_dir():
         msg = f"{os.fsdecode(path)!r} is a folder: the name of a file is expected"
         raise IsADirectoryError(msg)
+    if not target.parent.is_dir():
+        msg = f"the folder of {os.fsdecode(path)!r} does not exist: make it first"
+        raise FileNotFoundError(msg)
     unfinished = target.with_name(f".{target.name[:40]}.{secrets.token_hex(8)}.part")
     try:
         with open(unfinished, "xb") as file:

@@ -130,7 +130,10 @@ class Writer:
             except TypeError as error:
                 if key not in known.spare:
                     raise
-                msg = f"{error}. The fitted model does not need it: set_params({key}=None) first"
+                msg = (
+                    f"{error}. The fitted model does not need it: set_params({key}=None) of the "
+                    f"{type(value).__name__} first, or a number or text in its place"
+                )
                 raise TypeError(msg) from error
         node = {"$object": name, "parameters": parameters}
         fitted = known.fitted(value)

@@ -64,7 +64,7 @@ def from_state(method: str, arrays: Mapping[str, Array], *, exclusive: bool) -> 
     return kind(exclusive, **arrays)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Calibration(ABC):
     """A function from decision values to probabilities, each column by itself.
 
@@ -100,6 +100,9 @@ class Calibration(ABC):
             p = np.divide(p, total, out=uniform, where=total > 0.0)
         return p.astype(values.dtype)
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(exclusive={self.exclusive})"
+
     @classmethod
     def array_names(cls) -> list[str]:
         """The names of the arrays that say everything, with ``exclusive``."""
@@ -110,7 +113,7 @@ class Calibration(ABC):
         return {name: getattr(self, name) for name in self.array_names()}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Temperature(Calibration):
     """Softmax(a·f), or 1/(1 + exp(−a_j f_j)) where columns are not exclusive.
 
@@ -160,7 +163,7 @@ class Temperature(Calibration):
         return np.where((values > 0) & (p <= 0.5), np.nextafter(one / 2, one), p)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Platt(Calibration):
     """1/(1 + exp(−a_j f_j − b_j)), with Platt's smoothed labels.
 
@@ -189,7 +192,7 @@ class Platt(Calibration):
         return expit(self.slopes * values + self.offsets)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Isotonic(Calibration):
     """The ascending function of least squares: any shape, but it takes many rows to know it.
 
@@ -229,7 +232,7 @@ class Isotonic(Calibration):
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Linear(Calibration):
     """(1 + f)/2 within [0, 1]: what least squares estimates from ±1; nothing is fitted."""
 

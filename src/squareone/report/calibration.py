@@ -16,7 +16,7 @@ from .display import GUIDE, Display, finish, need_matplotlib, styles
 _MOST_ABOVE = 4
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class LeaveOneOutCalibrationDisplay(Display):
     """How often rows are of a class, against the probability that others gave them.
 

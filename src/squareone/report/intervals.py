@@ -13,7 +13,7 @@ from .display import BLUE, RED, Display, finish, need_matplotlib
 from .measure import check_regressor, column_of, fitted_with_rows
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class IntervalDisplay(Display):
     """An interval for every row, sorted by the prediction or laid out over a feature.
 

@@ -12,7 +12,7 @@ from .display import GUIDE, Display, finish, need_matplotlib, scatter
 from .measure import check_regressor, column_of, fitted
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class LeaveOneOutDisplay(Display):
     """The prediction of every training row, by the model fitted without it, against its target.
 

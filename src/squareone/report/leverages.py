@@ -19,7 +19,7 @@ _LETTER, _LINE, _MARK = 5.4, 10.0, 3.0
 _DISTANCES, _DIRECTIONS = (5.0, 11.0, 18.0, 26.0, 36.0), np.deg2rad(np.arange(30, 390, 30))
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class LeverageDisplay(Display):
     """Leverages against leave-one-out errors, with the most suspicious rows by their numbers.
 

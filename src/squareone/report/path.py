@@ -20,7 +20,7 @@ _HIGHEST = 2.5
 _NEAR = 1.5
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class PathDisplay(Display):
     """The held-out error over λ, with its standard error, and the λ that was chosen.
 

@@ -17,7 +17,7 @@ from .display import GUIDE, Display, finish, need_matplotlib, styles
 _MOST_INSIDE = 10
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class LeaveOneOutRocDisplay(Display):
     """True positives against false ones, over all thresholds of the leave-one-out values.
 
@@ -69,7 +69,7 @@ class LeaveOneOutRocDisplay(Display):
             Fitted; alone, or at the end of a pipeline or search.
         classes : sequence, optional
             The classes, or the numbers of the labels, to draw; by default all, of two classes the
-            second.
+            second. A label that all rows have, or none, has no curve and is left out.
         ax : matplotlib.axes.Axes, optional
             Where to draw; by default a new figure.
 
@@ -92,6 +92,10 @@ class LeaveOneOutRocDisplay(Display):
         need_matplotlib(cls.__name__)
         inner = fitted_classifier(estimator, cls.__name__)
         columns = one_against_rest(inner, inner.loo_predictions_, classes)
+        columns = [column for column in columns if 0 < column.truth.sum() < column.truth.size]
+        if not columns:
+            msg = "every label is the same in all rows: there is no curve to draw"
+            raise ValueError(msg)
         areas = [roc_auc_score(column.truth, column.values) for column in columns]
         return cls(columns, np.array(areas)).plot(ax)
 

@@ -69,6 +69,7 @@ def summary(estimator: Any, y: Any = None) -> str:
         "kernel": str(estimator.kernel_),
         "λ": _alpha_text(estimator),
         **errors,
+        **_threshold(estimator),
         "solver": f"{plan.solver}: {plan.chosen.form}",
         "why": plan.reason,
         "time": plan.time_spent(),
@@ -112,13 +113,16 @@ def _leave_one_out(estimator: RegularisedLeastSquares, y: Array) -> dict[str, st
     if not is_classifier(estimator):
         error = np.sqrt(np.mean((y - values.reshape(y.shape)) ** 2))
         return {f"leave-one-out {ROOT_MEAN_SQUARE}": _numbers(error)}
-    if y.ndim == 2:
-        wrong, of = (values > 0) != (y != 0), "labels"
-    else:
-        index = (values > 0).astype(int) if values.ndim == 1 else values.argmax(axis=1)
-        wrong, of = estimator.classes_[index] != y, "rows"
+    said = estimator._decode(values.reshape(len(values), -1))
+    wrong, of = (said != (y != 0), "labels") if y.ndim == 2 else (said != y, "rows")
     text = f"{100 * np.mean(wrong):.2g} %, {np.sum(wrong):,} of {wrong.size:,} {of}"
     return {"leave-one-out error rate": text}
+
+
+def _threshold(estimator: RegularisedLeastSquares) -> dict[str, str]:
+    """What decision values have to exceed, where that is not zero."""
+    found = getattr(estimator, "threshold_", 0.0)
+    return {"threshold": _numbers(found)} if np.any(found) else {}
 
 
 def _numbers(values: float | Array) -> str:

@@ -19,7 +19,7 @@ _MOST, _TIMES = 0.5, 3.0
 _DECADES = 4.5
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class WidthMapDisplay(Display):
     """Every look of a search for the width, by σ and λ, and how far it was from the best.
 

@@ -33,13 +33,16 @@ def may_err_by_contribution(Y: Array, F: Array, C: Array, diagonal: Array) -> Ar
     return Y * (F - C * diagonal[:, None]) <= 0
 
 
-def may_err_by_margin(Y: Array, F: Array, diagonal: Array, penalties: Array) -> Array:
+def may_err_by_margin(Y: Array, R: Array, diagonal: Array, penalties: Array) -> Array:
     """The same rows by their margins: y f ≤ k(x, x) / (k(x, x) + λ/w).
+
+    As yr ≥ (λ/w) / (k(x, x) + λ/w), with r = y − f: at small λ both sides of the former are one to
+    all digits.
 
     Parameters
     ----------
-    Y, F : array (n, t)
-        Labels ±1 and fitted values.
+    Y, R : array (n, t)
+        Labels ±1 and residuals.
     diagonal : array (n,)
         k(x, x).
     penalties : array (n, t)
@@ -49,10 +52,9 @@ def may_err_by_margin(Y: Array, F: Array, diagonal: Array, penalties: Array) -> 
     -------
     array of bool (n, t)
     """
-    k = diagonal[:, None].astype(np.float64)
-    total = k + penalties
-    share = np.divide(k, total, out=np.zeros_like(total), where=total > 0)
-    return share >= Y * F
+    total = diagonal[:, None].astype(np.float64) + penalties
+    share = np.divide(penalties, total, out=np.ones_like(total), where=total > 0)
+    return share <= Y * R
 
 
 def stability_bound(errors: Array, alpha: Array, kappa: float, delta: float) -> Array:

@@ -7,12 +7,16 @@ and has the name and the value of scikit-learn's scorer. Nothing over nothing is
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from ..arrays import Array
 
-__all__ = ["CLOSED_FORMS"]
+__all__ = ["CLOSED_FORMS", "closed_form"]
+
+#: Of true positives, false positives, false negatives and true negatives.
+Formula = Callable[[Array, Array, Array, Array], Array]
 
 
 def _accuracy(tp: Array, fp: Array, fn: Array, tn: Array) -> Array:
@@ -43,7 +47,8 @@ def _jaccard(tp: Array, fp: Array, fn: Array, tn: Array) -> Array:
 
 
 def _matthews_corrcoef(tp: Array, fp: Array, fn: Array, tn: Array) -> Array:
-    # Two roots, since a product of four counts overflows sooner.
+    total = tp + fp + fn + tn
+    tp, fp, fn, tn = (count / total for count in (tp, fp, fn, tn))  # products of sums of weights
     norm = np.sqrt((tp + fp) * (fn + tn)) * np.sqrt((tp + fn) * (fp + tn))
     return _ratio(tp * tn - fp * fn, norm)
 
@@ -61,7 +66,7 @@ def _ratio(over: Array, under: Array) -> Array:
 
 
 #: Formulas by the name of the scorer.
-CLOSED_FORMS: dict[str, Callable[[Array, Array, Array, Array], Array]] = {
+CLOSED_FORMS: dict[str, Formula] = {
     "accuracy": _accuracy,
     "balanced_accuracy": _balanced_accuracy,
     "f1": _f1,
@@ -72,3 +77,31 @@ CLOSED_FORMS: dict[str, Callable[[Array, Array, Array, Array], Array]] = {
     "precision": _precision,
     "recall": _recall,
 }
+
+# scikit-learn's functions of the same values.
+_OF_FUNCTIONS = {
+    "accuracy_score": _accuracy,
+    "balanced_accuracy_score": _balanced_accuracy,
+    "f1_score": _f1,
+    "jaccard_score": _jaccard,
+    "matthews_corrcoef": _matthews_corrcoef,
+    "precision_score": _precision,
+    "recall_score": _recall,
+}
+
+
+def closed_form(metric: Any) -> Formula | None:
+    """The formula of a name, a scikit-learn function or a scorer made of one; None if unknown."""
+    if isinstance(metric, str):
+        return CLOSED_FORMS.get(metric)
+    function = getattr(metric, "_score_func", metric)
+    settings = getattr(metric, "_kwargs", {})
+    own = str(getattr(function, "__module__", "")).startswith("sklearn.metrics")
+    if not own or getattr(metric, "_sign", 1) != 1:
+        return None
+    if function.__name__ == "fbeta_score" and set(settings) == {"beta"}:
+        square = float(settings["beta"]) ** 2
+        return lambda tp, fp, fn, tn: _ratio(
+            (1.0 + square) * tp, (1.0 + square) * tp + square * fn + fp
+        )
+    return None if settings else _OF_FUNCTIONS.get(function.__name__)

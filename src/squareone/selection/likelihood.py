@@ -60,12 +60,13 @@ class MarginalLikelihood(Criterion):
     def log_likelihoods(self, factor: Factor, alphas: Array) -> Array:
         """log p of every target for ``alphas`` (L,) → (t, L)."""
         N = contrasts(factor)
-        energies = factor.energies(alphas)
-        variances = energies / N if self.scale is None else np.full_like(energies, self.scale**2)
+        roots = np.sqrt(factor.energies(alphas))
+        scales = roots / np.sqrt(N) if self.scale is None else np.full_like(roots, self.scale)
         determinants = factor.log_determinants(alphas) + factor.weighting.log_measure
-        with np.errstate(divide="ignore", invalid="ignore"):
-            misfit = np.where(energies > 0, energies / variances, 0.0)
-            return -0.5 * (N * np.log(2.0 * np.pi * variances) + determinants + misfit)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            misfit = np.where(roots > 0, np.square(roots / scales), 0.0)
+            logs = N * (np.log(2.0 * np.pi) + 2.0 * np.log(scales))
+            return -0.5 * (logs + determinants + misfit)
 
 
 def contrasts(factor: Factor) -> int:

@@ -17,7 +17,7 @@ import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
 
 from ..arrays import Array
-from .confusion import CLOSED_FORMS
+from .confusion import closed_form
 
 # Scores that differ by less than this share are equal: sums of weights are rounded.
 _ROUNDING = 64 * np.finfo(np.float64).eps
@@ -79,7 +79,8 @@ def best_thresholds(
     Notes
     -----
     **Cost**: O(n log n) per column for a metric in closed form; otherwise n + 1 calls of it per
-    column, on four rows if it takes ``sample_weight`` and on n rows if not.
+    column, on four rows if it takes ``sample_weight`` and on n rows if not: with a function of
+    scikit-learn about a millisecond each.
 
     Examples
     --------
@@ -111,8 +112,8 @@ def cut_scorer(metric: Any, *, weighted: bool) -> CutScorer:
     weighted : bool
         Whether rows have weights, which the metric must then take.
     """
-    if isinstance(metric, str) and metric in CLOSED_FORMS:
-        formula = CLOSED_FORMS[metric]
+    formula = closed_form(metric)
+    if formula is not None:
         return lambda cuts: formula(*cuts.counts)
     function = _function(metric)
     if _takes_weights(function):

@@ -134,6 +134,10 @@ class CholeskyFactor(Factor):
             product -= np.outer(u, (u @ B) * B.dtype.type(self._share_of_u()))
         return product
 
+    def _excess(self, alpha: float) -> float:
+        """How many times λ is larger than the one that was factored; nearly always one."""
+        return max(float(self.scaled(alpha)) / self.shift, 1.0) if self.shift else 1.0
+
     def _share_of_u(self) -> float:
         return 1.0 / (self.system.tau + self.shift)
 
@@ -182,6 +186,7 @@ class CholeskyFactor(Factor):
             totals[i] = 2.0 * (half if self._complements is None else -half)
             if self.weighting.direction is not None:
                 totals[i] += np.log(self._share_of_u())
+            totals[i] += directions * np.log(self._excess(float(alpha)))
         return totals + directions * sum(np.log(unit) for unit in self.alpha_units)
 
     def energies(self, alphas: Array) -> Array:
@@ -189,11 +194,14 @@ class CholeskyFactor(Factor):
         for i, alpha in enumerate(alphas):
             self.factor(float(alpha))
             energies[:, i] = np.einsum("it,it->t", self.targets, self.solutions, dtype=np.float64)
+            energies[:, i] /= self._excess(float(alpha))
         return energies / self.system.unit
 
     def sensitivities(self, alpha: float, queries: Array) -> Array:
         self.factor(alpha)
-        return self._with_mean(self.inverse_times(self.system.queries(queries)))
+        found = self.inverse_times(self.system.queries(queries))
+        found /= found.dtype.type(self._excess(alpha))
+        return self._with_mean(found)
 
     def variances(self, alpha: float, queries: Array, prior: Array) -> Array:
         self.factor(alpha)
@@ -218,8 +226,8 @@ class CholeskyFactor(Factor):
         A = np.empty_like(self.targets)
         for alpha in np.unique(alphas):
             self.factor(float(alpha))
-            excess = max(float(self.scaled(alpha)) / self.shift, 1.0) if self.shift else 1.0
-            A[:, alphas == alpha] = self.solutions[:, alphas == alpha] / A.dtype.type(excess)
+            excess = A.dtype.type(self._excess(float(alpha)))
+            A[:, alphas == alpha] = self.solutions[:, alphas == alpha] / excess
         return self.system.expansion(A)
 
     def error_estimate(self, alpha: float) -> float:

@@ -218,7 +218,8 @@ class BasisFactor(Factor):
     def sensitivities(self, alpha: float, queries: Array) -> Array:
         seen = self.view(queries)
         seen *= self.gains(alpha)[:, None]
-        return self._with_mean(self.basis(slice(None)) @ seen)
+        # transposed: all that is known of a new row stands together
+        return self._with_mean((seen.T @ self.basis(slice(None)).T).T)
 
     def _fitted(self, alphas: Array, removed: Array) -> tuple[Array, Array]:
         """Basis rows (m, k) and residuals (m, t, L) at ``removed``."""

@@ -85,6 +85,13 @@ class GramFactor(BasisFactor):
     def view(self, queries: Array) -> Array:
         return self.axes.T @ self.rows.like(queries).T
 
+    def sensitivities(self, alpha: float, queries: Array) -> Array:
+        turned = (self.gains(alpha)[:, None] * self.view(queries)).T @ self.axes.T
+        found = np.empty((queries.shape[0], self.n), self.targets.dtype)
+        for rows in self.rows.row_blocks():
+            found[:, rows] = turned @ self.rows[rows].T
+        return self._with_mean(found.T)
+
     def energies(self, alphas: Array) -> Array:
         """(ỹᵀỹ − gᵀ(S² + λ)⁻¹g) / λ: a difference, as the leverages are here."""
         scaled = self.scaled(alphas)

@@ -59,7 +59,9 @@ class Source:
     @property
     def calibration(self) -> Calibration | None:
         """How values become probabilities, where they do."""
-        return getattr(self.estimator, "calibration_", None)
+        estimator = self.estimator
+        calibrated = getattr(estimator, "_calibrated_by", lambda: None)() is not None
+        return estimator.calibration_ if calibrated else None
 
     @property
     def threshold(self) -> Any:
