@@ -141,7 +141,7 @@ class Afterwards(BaseEstimator):
         Returns
         -------
         array of shape (n,)
-            Row numbers, the most suspicious first.
+            Positions of rows (``X.iloc[...]`` of a frame), the most suspicious first.
         """
         record = self._recorded()
         order = record.kept[np.argsort(-hindsight.suspicion(record), kind="stable")]

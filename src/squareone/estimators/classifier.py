@@ -81,7 +81,7 @@ class RLSClassifier(ClassifierMixin, RegularisedLeastSquares):
     calibration : {"temperature", "platt", "isotonic", "linear"} or None, default="temperature"
         How :meth:`predict_proba` makes probabilities of decision values, fitted to the
         leave-one-out values: a logistic function (softmax for several classes) of the values times
-        a number; a logistic function of an affine function of each; a monotone step function; or
+        a number; a logistic function of an affine function of each; an increasing function; or
         (1 + f)/2. None: no probabilities.
     threshold : str, callable, float, array of shape (labels,) or None, default=None
         For two classes, or each label of an indicator matrix: decision values above it mean yes.

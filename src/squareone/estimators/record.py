@@ -108,6 +108,9 @@ class Record(Lasting):
             yield self._kept_or_made(name)
 
     def _kept_or_made(self, name: str) -> Factor:
+        if _resting.get():
+            msg = f"{name} has not been computed yet"
+            raise AttributeError(msg)
         if self._factor is not None:
             return self._factor
         if self.sample.linear or self.sample.given:
