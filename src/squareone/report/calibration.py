@@ -12,8 +12,8 @@ from sklearn.calibration import CalibrationDisplay
 from .columns import Column, fitted_classifier, one_against_rest
 from .display import GUIDE, Display, finish, need_matplotlib, styles
 
-# Curves that a legend above the axes has room for.
-_MOST_ABOVE = 4
+# Inches of a figure with a legend beside the axes.
+_WITH_LEGEND = (8.7, 4.8)
 
 
 @dataclass(eq=False, repr=False)
@@ -138,7 +138,10 @@ class LeaveOneOutCalibrationDisplay(Display):
         ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), aspect="equal")
         ax.set_xlabel("leave-one-out probability, mean of a bin")
         ax.set_ylabel("share of the bin's rows in the class")
-        finish(ax, "above" if len(self.columns) <= _MOST_ABOVE else "beside")
+        finish(ax, "above" if len(self.columns) == 1 else "beside")
+
+    def _size(self) -> tuple[float, float]:
+        return self.size if len(self.columns) == 1 else _WITH_LEGEND
 
     def _draw_chance(self, ax: Any) -> None:
         """Where bins of equal size fall if the probabilities are right."""

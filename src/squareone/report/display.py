@@ -21,6 +21,8 @@ BLUE, RED, GREEN, PINK, SKY, BLACK = COLOURS = (
 CHOSEN = {"color": "#E69F00", "marker": "D", "markeredgecolor": "black", "markersize": 9}
 #: Lines that are there for comparison.
 GUIDE = {"color": "0.4", "linestyle": ":", "linewidth": 1.2, "zorder": 1}
+# Letters of a name that two columns of a legend have no room for, and names for which one will do.
+_LONG_NAME, _FEW_NAMES = 30, 4
 # Points beyond which a figure holds them as an image: a file of a million circles opens slowly.
 _MANY = 5000
 
@@ -84,10 +86,14 @@ class Display(ABC):
         """
         plt = need_matplotlib(type(self).__name__)
         if ax is None:
-            _, ax = plt.subplots(figsize=self.size, layout="constrained")
+            _, ax = plt.subplots(figsize=self._size(), layout="constrained")
         self.ax_, self.figure_ = ax, ax.figure
         self._draw(ax)
         return self
+
+    def _size(self) -> tuple[float, float]:
+        """Inches of a new figure for what is to be drawn."""
+        return self.size
 
     @abstractmethod
     def _draw(self, ax: Any) -> None:
@@ -110,7 +116,9 @@ def finish(ax: Any, legend: str = "best") -> Any:
     ax.grid(alpha=0.25)
     ax.set_axisbelow(True)
     if legend == "above":
-        return ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, frameon=False)
+        names = ax.get_legend_handles_labels()[1]
+        columns = 1 if max(map(len, names)) > _LONG_NAME and len(names) <= _FEW_NAMES else 2
+        return ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=columns, frameon=False)
     if legend == "beside":
         return ax.legend(loc="center left", bbox_to_anchor=(1, 0.5), frameon=False)
     return ax.legend(loc=legend, framealpha=0.85, edgecolor="none")
