@@ -221,7 +221,7 @@ VALUES, TRUTH = np.array([[-1.0], [1.0]]), np.array([[False], [True]])
         (lambda y_true: 1.0, "failed on predicted labels: .* takes 1 positional argument"),
         ("f1_samples", "'f1_samples' failed on predicted labels"),
     ],
-    ids=str,
+    ids=range(8),
 )
 def test_refusals(metric, message):
     with pytest.raises(ValueError, match=message):
