@@ -23,8 +23,6 @@ from squareone.report import (
     WidthMapDisplay,
 )
 
-from .classifiers import WithProbabilities
-
 REGRESSORS = [PathDisplay, WidthMapDisplay, LeaveOneOutDisplay, IntervalDisplay, LeverageDisplay]
 CLASSIFIERS = [
     PathDisplay,
@@ -37,7 +35,7 @@ CASES = [(display, False) for display in REGRESSORS] + [(display, True) for disp
 
 
 def estimator_for(classifies):
-    return (WithProbabilities if classifies else RLSRegressor)(random_state=0)
+    return (RLSClassifier if classifies else RLSRegressor)(random_state=0)
 
 
 @pytest.fixture

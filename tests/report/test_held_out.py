@@ -15,8 +15,6 @@ from squareone.report import (
     LeaveOneOutRocDisplay,
 )
 
-from .classifiers import WithProbabilities
-
 KERNEL = Gaussian(sigma=2.0)
 
 
@@ -126,7 +124,7 @@ def test_a_legend_of_many_classes_stands_beside_the_curves():
 def test_calibration_is_that_of_scikit_learn(data, strategy):
     X, Y = data
     y = Y[:, 0] > 0
-    model = WithProbabilities(KERNEL, random_state=0).fit(X, y)
+    model = RLSClassifier(KERNEL, random_state=0).fit(X, y)
     display = LeaveOneOutCalibrationDisplay.from_estimator(model, n_bins=6, strategy=strategy)
     shares, means = calibration_curve(
         y, model.loo_probabilities_[:, 1], n_bins=6, strategy=strategy
@@ -139,15 +137,14 @@ def test_calibration_is_that_of_scikit_learn(data, strategy):
 
 
 def test_calibration_of_several_classes(classes):
-    model = WithProbabilities(KERNEL, random_state=0).fit(*classes)
+    model = RLSClassifier(KERNEL, random_state=0).fit(*classes)
     display = LeaveOneOutCalibrationDisplay.from_estimator(model, n_bins=5)
     assert [f"class {name}" in legend(display) for name in ("ant", "bee", "cat")] == [True] * 3
     assert_array_equal(display.columns[2].values, model.loo_probabilities_[:, 2])
 
 
-def test_without_probabilities_there_is_no_calibration(data, monkeypatch):
+def test_without_probabilities_there_is_no_calibration(data):
     X, Y = data
-    monkeypatch.delattr(RLSClassifier, "loo_probabilities_", raising=False)
-    model = RLSClassifier(KERNEL, random_state=0).fit(X, Y[:, 0] > 0)
+    model = RLSClassifier(KERNEL, calibration=None).fit(X, Y[:, 0] > 0)
     with pytest.raises(AttributeError, match="needs loo_probabilities_, which this RLSClassifier"):
         LeaveOneOutCalibrationDisplay.from_estimator(model)
