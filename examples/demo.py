@@ -16,11 +16,12 @@ from sklearn.base import clone
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.datasets import load_diabetes, load_digits
 from sklearn.kernel_ridge import KernelRidge
+from sklearn.metrics import log_loss
 from sklearn.model_selection import GridSearchCV, train_test_split
 from sklearn.preprocessing import StandardScaler
 
 from squareone import RLSClassifier, RLSRegressor
-from squareone.report import path_figure, summary
+from squareone.report import IntervalDisplay, LeverageDisplay, path_figure, summary
 
 FIGURE = Path("out") / "demo.png"
 LOO_COLOUR, TEST_COLOUR, CHOSEN_COLOUR = "#0072B2", "#D55E00", "#E69F00"
@@ -139,6 +140,33 @@ def classification(ax):
     ax.legend(loc="upper left", framealpha=0.85, edgecolor="none")
 
 
+def what_it_knows(left, right):
+    print("\n3. What a fit knows about itself, without another one\n")
+    X, y = load_diabetes(return_X_y=True)
+    X, X_test, y, y_test = train_test_split(X, y, test_size=0.4, random_state=0)
+    model = RLSRegressor(random_state=0).fit(X, y)
+    shown = IntervalDisplay.from_estimator(model, X_test, y_test, coverage=0.9, ax=left)
+    left.set_ylabel("diabetes progression")
+    inside = shown.covered()
+    print(f"{'90 % intervals, test targets inside':<44}{100 * inside.mean():>8.1f} %")
+
+    X, y = load_digits(return_X_y=True)
+    X, X_test, y, y_test = train_test_split(X, y, test_size=0.5, random_state=0, stratify=y)
+    rng = np.random.default_rng(0)
+    flipped = rng.choice(y.size, y.size // 50, replace=False)
+    wrong = y.copy()
+    wrong[flipped] = (y[flipped] + rng.integers(1, 10, flipped.size)) % 10
+    model = RLSClassifier(random_state=0).fit(X, wrong)
+    LeverageDisplay.from_estimator(model, ax=right)
+    right.set_title(f"digits, {flipped.size} labels of {y.size} made wrong", fontsize="medium")
+    found = np.isin(flipped, model.suspicious_rows(2 * flipped.size)).mean()
+    print(f"{'wrong labels in the first 4 % of suspects':<44}{100 * found:>8.1f} %")
+    loss = log_loss(y_test, model.predict_proba(X_test))
+    expected = log_loss(wrong, model.loo_probabilities_)
+    print(f"{'log loss, left out (labels partly wrong)':<44}{expected:>8.3f}")
+    print(f"{'log loss, test rows (labels right)':<44}{loss:>8.3f}")
+
+
 def with_band(ax, alphas, values, spread, label):
     ax.plot(alphas, values, "--", color=TEST_COLOUR, linewidth=1.6, label=label)
     ax.fill_between(
@@ -147,12 +175,18 @@ def with_band(ax, alphas, values, spread, label):
 
 
 def main():
-    figure, (left, right) = plt.subplots(1, 2, figsize=(12, 4.8), layout="constrained")
+    figure = plt.figure(figsize=(12, 9.8), layout="constrained")
+    above, below = figure.subfigures(2, 1)
+    left, right = above.subplots(1, 2)
     regression(left)
     classification(right)
-    figure.suptitle(
+    above.suptitle(
         "At the width that was found: the exact leave-one-out error of every λ, from one "
         "factorisation, and the test error"
+    )
+    what_it_knows(*below.subplots(1, 2))
+    below.suptitle(
+        "What the fit knows about itself: how far off it may be, and which rows are wrong"
     )
     FIGURE.parent.mkdir(exist_ok=True)
     figure.savefig(FIGURE, dpi=150)

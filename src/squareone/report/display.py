@@ -22,7 +22,7 @@ CHOSEN = {"color": "#E69F00", "marker": "D", "markeredgecolor": "black", "marker
 #: Lines that are there for comparison.
 GUIDE = {"color": "0.4", "linestyle": ":", "linewidth": 1.2, "zorder": 1}
 # Letters of a name that two columns of a legend have no room for, and names for which one will do.
-_LONG_NAME, _FEW_NAMES = 30, 4
+_LONG_NAME, _FEW_NAMES = 33, 4
 # Points beyond which a figure holds them as an image: a file of a million circles opens slowly.
 _MANY = 5000
 
