@@ -99,6 +99,10 @@ class Reader:
         if name not in SCALARS:
             refuse(where, f"there is no number of type {name!r}")
         value = self.decode(fields.take("value", bool, int, float, str, dict), where, depth + 1)
+        if isinstance(value, int) and issubclass(SCALARS[name], np.integer):
+            limits = np.iinfo(SCALARS[name])
+            if not limits.min <= value <= limits.max:  # older versions of NumPy wrap it around
+                refuse(where, f"{value!r} is not a number of type {name}")
         expected = SCALARS[name](value)
         same = expected == value or (expected != expected and value != value)
         if not same or type(expected.item()) is not type(value):
