@@ -236,16 +236,36 @@ def triangular_inverse(L: Array) -> None:
         raise SingularSystemError(msg)
 
 
-def triangular_product(L: Array, B: Array) -> Array:
-    """``L @ B`` for ``B`` (n, t), reading the lower triangle of ``L`` (n, n). Cost: n²t flops."""
+def triangular_product(L: Array, B: Array, *, in_place: bool = False) -> Array:
+    """``L @ B`` for ``B`` (n, t), reading the lower triangle of ``L`` (n, n). Cost: n²t flops.
+
+    ``in_place`` says that ``B`` may be lost; if it is stored by columns no memory is needed.
+    """
     (trmm,) = scipy.linalg.get_blas_funcs(("trmm",), (L, B))
-    return trmm(1.0, L.T, B, lower=0, trans_a=1)
+    return trmm(1.0, L.T, B, lower=0, trans_a=1, overwrite_b=in_place)
 
 
-def inverse_product(inverse: Array, B: Array) -> Array:
+def inverse_product(inverse: Array, B: Array, *, in_place: bool = False) -> Array:
     """(LLᵀ)⁻¹ B for ``B`` (n, t) from L⁻¹, a lower triangle (n, n). Cost: 2n²t flops."""
     (trmm,) = scipy.linalg.get_blas_funcs(("trmm",), (inverse, B))
-    return trmm(1.0, inverse.T, triangular_product(inverse, B), lower=0, overwrite_b=1)
+    half = triangular_product(inverse, B, in_place=in_place)
+    return trmm(1.0, inverse.T, half, lower=0, overwrite_b=1)
+
+
+def product(A: Array, B: Array) -> Array:
+    """``A @ B`` for ``A`` (m, n) and ``B`` (n, t), by the library of the factorisations.
+
+    NumPy may have another BLAS. Its threads go on spinning for some hundredths of a second after a
+    product, and whatever LAPACK does next has to share the cores with them.
+    """
+    (gemm,) = scipy.linalg.get_blas_funcs(("gemm",), (A, B))
+    return gemm(1.0, A.T, B, trans_a=1)
+
+
+def add_outer(A: Array, x: Array, y: Array) -> Array:
+    """A + xyᵀ for ``A`` (n, m) by columns, in place, ``x`` (n,) and ``y`` (m,). Cost: 2nm flops."""
+    (ger,) = scipy.linalg.get_blas_funcs(("ger",), (A,))
+    return ger(1.0, x, y, a=A, overwrite_a=1)
 
 
 def reciprocal_condition(L: Array, norm: float) -> float:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ..arrays import Array, blocks
+from ..arrays import Array, blocks, product
 from ..kernels.base import check_range
 from ..kernels.tiles import kernel_rectangle
 from ..models import KernelExpansion
@@ -22,9 +22,9 @@ _BLOCK = 8_388_608
 
 def intervals(record: Record, X: Array, coverage: float, method: str) -> Array:
     """Intervals (m, t, 2) at the new rows ``X`` (m, d)."""
-    values = record.model.values(X)
-    result = np.empty((*values.shape, 2), values.dtype)
+    result = np.empty((X.shape[0], record.alphas.size, 2), X.dtype)
     if method == "gaussian":
+        values = record.model.values(X)
         from scipy.special import ndtri
 
         noise = standard_deviations(record, X, noise=True)
@@ -32,16 +32,17 @@ def intervals(record: Record, X: Array, coverage: float, method: str) -> Array:
         result[..., 0], result[..., 1] = values - wide, values + wide
         return result
     record.check_rows()
-    errors = residuals(record)[record.kept].astype(values.dtype)
+    errors = residuals(record)[record.kept].astype(X.dtype)
     rank = rank_of(coverage, errors.shape[0])
     if method == "jackknife":
+        values = record.model.values(X)
         for j in range(values.shape[1]):
             result[:, j] = jackknife(values[:, j], errors[:, j], rank)
         return result
     ends = jackknife_plus if method == "jackknife+" else jackknife_minmax
-    for rows, columns, sensitivities in _sensitivities(record, X, "predict_interval"):
+    for rows, columns, sensitivities, values in _sensitivities(record, X, "predict_interval"):
         for j in columns:
-            result[rows, j] = ends(values[rows, j], sensitivities.T, errors[:, j], rank)
+            result[rows, j] = ends(values[:, j], sensitivities.T, errors[:, j], rank)
     return result
 
 
@@ -64,7 +65,7 @@ def influence(record: Record, X: Array) -> Array:
     record.check_rows()
     errors = residuals(record)
     result = np.zeros((X.shape[0], record.n_rows, errors.shape[1]), X.dtype)
-    for rows, columns, sensitivities in _sensitivities(record, X, "influence"):
+    for rows, columns, sensitivities, _ in _sensitivities(record, X, "influence"):
         for j in columns:
             change = sensitivities * -errors[record.kept, j, None]
             result[rows, record.kept, j] = change.T
@@ -121,12 +122,21 @@ def suspicion(record: Record) -> Array:
     return np.divide(standardised, typical, out=standardised, where=typical > 0).max(axis=1)
 
 
-def _sensitivities(record: Record, X: Array, name: str) -> Iterator[tuple[slice, Array, Array]]:
-    """New rows, target columns and sensitivities (n, b) for them, block by block."""
+def _sensitivities(
+    record: Record, X: Array, name: str
+) -> Iterator[tuple[slice, Array, Array, Array]]:
+    """New rows, target columns, sensitivities (n, b) and predictions (b, t), block by block."""
+    model = record.model
     with record.answering(name) as factor:
         for alpha, columns in record.by_alpha():
             for rows in _new_rows(record, X):
-                yield rows, columns, factor.sensitivities(alpha, _queries(record, factor, X[rows]))
+                queries = _queries(record, factor, X[rows])
+                if factor.takes_rows:
+                    values = model.values(queries)
+                else:  # the kernel is there
+                    values = product(queries, model.coefficients)
+                    values += model.intercepts.astype(values.dtype)
+                yield rows, columns, factor.sensitivities(alpha, queries), values
 
 
 def _new_rows(record: Record, X: Array) -> list[slice]:

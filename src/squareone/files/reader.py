@@ -100,7 +100,7 @@ class Reader:
             refuse(where, f"there is no number of type {name!r}")
         value = self.decode(fields.take("value", bool, int, float, str, dict), where, depth + 1)
         if isinstance(value, int) and np.dtype(SCALARS[name]).kind in "iu":
-            limits = np.iinfo(np.dtype(SCALARS[name]))
+            limits = np.iinfo(name)
             if not limits.min <= value <= limits.max:  # older versions of NumPy wrap it around
                 refuse(where, f"{value!r} is not a number of type {name}")
         expected = SCALARS[name](value)

@@ -7,12 +7,14 @@ import numpy as np
 from ..arrays import (
     TILE,
     Array,
+    add_outer,
     blocks,
     cholesky,
     cholesky_solve,
     column_square_sums,
     copy_triangle,
     inverse_product,
+    product,
     reciprocal_condition,
     triangular_inverse,
     triangular_product,
@@ -131,7 +133,7 @@ class CholeskyFactor(Factor):
         product = inverse_product(self.system.matrix, B)
         u = self.weighting.direction
         if u is not None:
-            product -= np.outer(u, (u @ B) * B.dtype.type(self._share_of_u()))
+            product = add_outer(product, u, (u @ B) * B.dtype.type(-self._share_of_u()))
         return product
 
     def _excess(self, alpha: float) -> float:
@@ -199,20 +201,30 @@ class CholeskyFactor(Factor):
 
     def sensitivities(self, alpha: float, queries: Array) -> Array:
         self.factor(alpha)
-        found = self.inverse_times(self.system.queries(queries))
-        found /= found.dtype.type(self._excess(alpha))
-        return self._with_mean(found)
+        self.complements()  # L becomes its inverse
+        Q = self.system.queries(queries)
+        u, excess = self.weighting.direction, self._excess(alpha)
+        along = None if u is None else product(Q.T, u[:, None])[:, 0]
+        found = inverse_product(self.system.matrix, Q, in_place=True)
+        if excess != 1.0:
+            found /= found.dtype.type(excess)
+        if u is not None and along is not None:
+            # less the share of u in the inverse, and the share of the mean: u² = √w u/‖√w‖
+            share = 1.0 / self.weighting.total_root - along * (self._share_of_u() / excess)
+            found = add_outer(found, u, share.astype(found.dtype))
+        return self.weighting.scale(found)
 
     def variances(self, alpha: float, queries: Array, prior: Array) -> Array:
         self.factor(alpha)
         self.complements()  # L becomes its inverse
-        Q = self.system.queries(queries)
-        half = triangular_product(self.system.matrix, Q)
-        explained = np.einsum("im,im->m", half, half, dtype=np.float64)
-        u = self.weighting.direction
-        if u is not None:
-            explained -= np.square(u @ Q, dtype=np.float64) * self._share_of_u()
         centred = self.system.prior(queries, prior)
+        Q = self.system.queries(queries)
+        u = self.weighting.direction
+        along: float | Array = 0.0
+        if u is not None:
+            along = np.square(product(Q.T, u[:, None])[:, 0], dtype=np.float64) * self._share_of_u()
+        half = triangular_product(self.system.matrix, Q, in_place=True)
+        explained = np.einsum("im,im->m", half, half, dtype=np.float64) - along
         return centred - explained * self.system.unit + self._variance_of_mean(alpha)
 
     def degrees_of_freedom(self, alphas: Array) -> Array:

@@ -99,14 +99,17 @@ class Factor(ABC):
 
     @abstractmethod
     def sensitivities(self, alpha: float, queries: Array) -> Array:
-        """df(x)/dy_i at new rows x → (n, m): f(x) = Σ_i y_i df(x)/dy_i.
+        """df(x)/dy_i at new rows x → (n, m): f(x) = Σ_i y_i df(x)/dy_i. Kernel values are lost.
 
         Without row i the prediction is f(x) − e_i df(x)/dy_i, with its leave-one-out error e_i.
         """
 
     @abstractmethod
     def variances(self, alpha: float, queries: Array, prior: Array) -> Array:
-        """Posterior variance of f at new rows → (m,), at scale one; ``prior`` (m,) is k(x, x)."""
+        """Posterior variance of f at new rows → (m,), at scale one; ``prior`` (m,) is k(x, x).
+
+        Kernel values are lost.
+        """
 
     def _with_mean(self, sensitivities: Array) -> Array:
         """The share of √w and of the mean of y, in sensitivities (n, m) to ỹ: in place."""

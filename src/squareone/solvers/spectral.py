@@ -70,8 +70,8 @@ class SpectralFactor(BasisFactor):
         return np.square(self.projections, dtype=np.float64).T @ gains / self.system.unit
 
     def variances(self, alpha: float, queries: Array, prior: Array) -> Array:
-        explained = self.gains(alpha) @ np.square(self.view(queries), dtype=np.float64)
         centred = self.system.prior(queries, prior)
+        explained = self.gains(alpha) @ np.square(self.view(queries), dtype=np.float64)
         return centred - explained * self.system.unit + self._variance_of_mean(alpha)
 
     def error_estimate(self, alpha: float) -> float:

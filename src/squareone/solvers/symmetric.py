@@ -106,9 +106,11 @@ class SymmetricSystem:
     def queries(self, K: Array) -> Array:
         """Kernel values (m, n) of new rows with those of the fit, as the matrix sees them: (n, m).
 
-        f(x) is their product with (B̃ + λ)⁻¹ỹ, plus the mean of y.
+        f(x) is their product with (B̃ + λ)⁻¹ỹ, plus the mean of y. ``K`` is taken over.
         """
-        return self._centred(K / K.dtype.type(self.unit))
+        if self.unit != 1.0:
+            K /= K.dtype.type(self.unit)
+        return self._centred(K)
 
     def prior(self, K: Array, prior: Array) -> Array:
         """k(x, x) (m,) of new rows; with an intercept that of f less its mean over the fit."""
