@@ -1,6 +1,7 @@
 """After a fit: intervals and their product, probabilities and the fit, files and the disk."""
 
 import tempfile
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -28,7 +29,7 @@ def _intervals(scale: Scale, dtype: str) -> Contest:
     new = X[n:]
     inverse = np.random.default_rng(0).standard_normal((n, n)).astype(dtype)
     columns = np.asfortranarray(inverse[:, :m])
-    # by the BLAS that has the triangular products too: NumPy's is another one, whose threads spin on
+    # by the BLAS of the triangular products: NumPy's is another one, whose threads spin on
     (gemm,) = get_blas_funcs(("gemm",), (inverse, columns))
     return Contest(
         Contestant(lambda: model.predict_interval(new)),
@@ -63,12 +64,21 @@ def _files(scale: Scale, what: str) -> Contest:
     content = saved.read_bytes()
     plain.write_bytes(content)
     if what == "save":
-        return Contest(
-            Contestant(lambda: model.save(saved)), Contestant(lambda: plain.write_bytes(content))
-        )
+        return Contest(Contestant(lambda: model.save(saved)), Contestant(_new_file(plain, content)))
     return Contest(
         Contestant(lambda: squareone.load(saved)), Contestant(lambda: plain.read_bytes())
     )
+
+
+def _new_file(path: Path, content: bytes) -> Callable[[], None]:
+    """Write a file beside the old one and replace that, as a save does."""
+
+    def write() -> None:
+        new = path.with_suffix(".new")
+        new.write_bytes(content)
+        new.replace(path)
+
+    return write
 
 
 CASES: list[Case] = [
@@ -100,6 +110,6 @@ CASES: list[Case] = [
             target=1.5,
             repeats=5,
         )
-        for what, plain in (("save", "write"), ("load", "read"))
+        for what, plain in (("save", "write to a new file"), ("load", "read"))
     ),
 ]
