@@ -1,5 +1,7 @@
 """After a fit: intervals and their product, probabilities and the fit, files and the disk."""
 
+import atexit
+import shutil
 import tempfile
 from collections.abc import Callable
 from functools import partial
@@ -59,6 +61,7 @@ def _files(scale: Scale, what: str) -> Contest:
     X, y = wide(scale.rows(FILE_ROWS), "float64", d=FILE_FEATURES)
     model = squareone.RLSRegressor(Gaussian(sigma=70.0), alpha=1.0, solver="cholesky").fit(X, y)
     folder = Path(tempfile.mkdtemp(prefix="squareone-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     saved, plain = folder / "model.safetensors", folder / "plain"
     model.save(saved)
     content = saved.read_bytes()
