@@ -180,9 +180,10 @@ def _moments(errors: Array, root: Array | None) -> Array:
     s = np.multiply(errors, errors, out=errors)
     moments[1, :-1] = np.einsum("itl,itl->tl", s, s, dtype=np.float64)
     moments[2, :-1] = moments[0, :-1] if root is None else np.einsum("i,itl->tl", w, s)
-    together = s[:, 0] if s.shape[1] == 1 else s.mean(axis=1)
-    moments[1, -1] = np.einsum("il,il->l", together, together, dtype=np.float64)
-    moments[[0, 2], -1] = moments[[0, 2], :-1].mean(axis=1)
+    moments[:3, -1] = moments[:3, :-1].mean(axis=1)
+    if s.shape[1] > 1:
+        together = s.mean(axis=1)
+        moments[1, -1] = np.einsum("il,il->l", together, together, dtype=np.float64)
     moments[3], moments[4] = w.sum(), w @ w
     return moments
 
