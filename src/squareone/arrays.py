@@ -262,7 +262,7 @@ def product(A: Array, B: Array) -> Array:
     return gemm(1.0, A.T, B, trans_a=1)
 
 
-def add_outer(A: Array, x: Array, y: Array) -> Array:
+def add_rank_one(A: Array, x: Array, y: Array) -> Array:
     """A + xyᵀ for ``A`` (n, m) by columns, in place, ``x`` (n,) and ``y`` (m,). Cost: 2nm flops."""
     (ger,) = scipy.linalg.get_blas_funcs(("ger",), (A,))
     return ger(1.0, x, y, a=A, overwrite_a=1)

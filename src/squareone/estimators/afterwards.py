@@ -121,6 +121,14 @@ class Afterwards(BaseEstimator):
         -----
         **Cost**: 2n²m flops with ``cholesky`` and twice that with ``spectral``, n·m·d with
         features; memory for the result and one block.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_diabetes
+        >>> from squareone import RLSRegressor
+        >>> X, y = load_diabetes(return_X_y=True)
+        >>> RLSRegressor().fit(X[:300], y[:300]).influence(X[300:302]).shape
+        (2, 300)
         """
         record = self._recorded()
         change = hindsight.influence(record, self._rows(X))
@@ -142,6 +150,19 @@ class Afterwards(BaseEstimator):
         -------
         array of shape (n,)
             Positions of rows (``X.iloc[...]`` of a frame), the most suspicious first.
+
+        Notes
+        -----
+        **Cost**: sorting n numbers, beyond the leave-one-out values and leverages.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from squareone import RLSClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> y[30] = 2  # a mistake
+        >>> int(RLSClassifier().fit(X, y).suspicious_rows(1)[0])
+        30
         """
         record = self._recorded()
         order = record.kept[np.argsort(-hindsight.suspicion(record), kind="stable")]

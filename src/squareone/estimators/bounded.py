@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import Any
 
 import numpy as np
 
@@ -15,8 +14,6 @@ from .probable import Probable
 
 class Bounded(Probable):
     """The part of a classifier that bounds its errors; not for use by itself."""
-
-    alpha: Any
 
     @property
     def loo_error_bound_(self) -> float | Array:
@@ -60,6 +57,16 @@ class Bounded(Probable):
         an intercept or weights; otherwise it is refused.
 
         **Cost**: n·k operations beyond the leave-one-out values.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from squareone import RLSClassifier
+        >>> from squareone.kernels import Gaussian
+        >>> X, y = load_iris(return_X_y=True)
+        >>> model = RLSClassifier(Gaussian(1.0), alpha=1.0, fit_intercept=False).fit(X, y == 0)
+        >>> bool(model.stability_bound() > 1.0)  # nothing is said at such a λ
+        True
         """
         record = self._recorded()
         if not isinstance(delta, Real) or not 0 < delta < 1:
@@ -74,7 +81,7 @@ class Bounded(Probable):
         if not record.alphas.min() > 0:
             msg = "stability_bound needs an alpha above zero"
             raise ValueError(msg)
-        if record.steps or np.ndim(self.alpha) > 0 or isinstance(self.alpha, str):
+        if self.path_["alpha"].size > 1:
             msg = (
                 "stability_bound needs a width and an alpha that were not chosen on these rows: "
                 "fit with numbers for both, found on other rows"

@@ -24,11 +24,10 @@ def intervals(record: Record, X: Array, coverage: float, method: str) -> Array:
     """Intervals (m, t, 2) at the new rows ``X`` (m, d)."""
     result = np.empty((X.shape[0], record.alphas.size, 2), X.dtype)
     if method == "gaussian":
-        values = record.model.values(X)
-        from scipy.special import ndtri
+        from scipy.special import ndtri  # imported late: it would slow `import squareone`
 
-        noise = standard_deviations(record, X, noise=True)
-        wide = noise * ndtri(0.5 + 0.5 * coverage)
+        values = record.model.values(X)
+        wide = standard_deviations(record, X, noise=True) * ndtri(0.5 + 0.5 * coverage)
         result[..., 0], result[..., 1] = values - wide, values + wide
         return result
     record.check_rows()
@@ -48,9 +47,9 @@ def intervals(record: Record, X: Array, coverage: float, method: str) -> Array:
 
 def standard_deviations(record: Record, X: Array, *, noise: bool) -> Array:
     """Of the posterior of f, or of a new y, at rows ``X`` (m, d) → (m, t), in the units of y."""
-    scales = record.scales
-    result = np.empty((X.shape[0], scales.size), X.dtype)
+    result = np.empty((X.shape[0], record.alphas.size), X.dtype)
     with record.answering("return_std") as factor:
+        scales = record.scales
         for alpha, columns in record.by_alpha():
             for rows in _new_rows(record, X):
                 prior = _prior(record, X[rows])

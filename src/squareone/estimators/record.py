@@ -100,12 +100,18 @@ class Record(Lasting):
         """The factorisation, made again if need be, for what is asked by ``name``.
 
         One question at a time: an answer may turn the factorisation into its inverse, or into that
-        of another λ.
+        of another λ. What is asked inside finds the same one.
 
         Cost: nothing, or n²d + n³/3 flops and n² numbers to make it again.
         """
         with self._lock:
-            yield self._kept_or_made(name)
+            outermost = self._factor is None
+            self._factor = self._kept_or_made(name)
+            try:
+                yield self._factor
+            finally:
+                if outermost and not self.keep_factor:
+                    self._factor = None
 
     def _kept_or_made(self, name: str) -> Factor:
         if _resting.get():
@@ -134,8 +140,6 @@ class Record(Lasting):
         else:
             self._check_memory(name, 2 * n * n * itemsize)  # beside the matrix
             factor = SpectralFactor(system)
-        if self.keep_factor:
-            self._factor = factor
         return factor
 
     def _check_memory(self, name: str, needed: float) -> None:
@@ -272,8 +276,8 @@ class Record(Lasting):
     @cached_property
     def complements(self) -> Array:
         """1 − leverage of the rows of the fit, one column per target: (n, t)."""
-        found = self.relative_complements.copy()
         with self.answering("leverages_") as factor:
+            found = self.relative_complements.copy()
             for alpha, columns in self.by_alpha():
                 # they come up to a factor, and their sum is known
                 total = factor.n - float(factor.degrees_of_freedom(np.array([alpha]))[0])

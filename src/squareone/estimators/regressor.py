@@ -210,6 +210,15 @@ class RLSRegressor(RegressorMixin, RegularisedLeastSquares):
         -----
         **Cost**: m·n·(d + t) multiplications with a kernel, in bounded memory; m·d·t without. The
         standard deviations take n²m flops more with ``cholesky``, n·m·d with features.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_diabetes
+        >>> from squareone import RLSRegressor
+        >>> X, y = load_diabetes(return_X_y=True)
+        >>> mean, deviation = RLSRegressor().fit(X[:300], y[:300]).predict(X[300:], return_std=True)
+        >>> mean.shape == deviation.shape == (142,)
+        True
         """
         record = self._recorded()
         rows = self._rows(X)

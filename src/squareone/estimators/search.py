@@ -52,13 +52,7 @@ def search(problem: Problem, found: WidthFound | None = None) -> tuple[Factor, P
         system = problem.system()
     with problem.stage("path", None if settled else MOST_STEPS):
         factor = CholeskyFactor(system, several=True, given=problem.given)
-
-        def error(log_alpha: float) -> float:
-            try:
-                parts.append(evaluate(problem.objective, factor, np.array([np.exp(log_alpha)])))
-            except SingularSystemError:
-                return np.inf
-            return _seen(problem, parts[-1])
+        error = _error(problem, factor, parts)
 
         def downhill(start: float) -> None:
             low, high = np.log(lowest_alpha(factor)), np.log(1e6 * factor.largest)
@@ -95,30 +89,36 @@ def _follow_slope(
 ) -> None:
     """Newton steps on log λ while they promise enough, from a point where the error was seen."""
     low, high = float(np.log(lowest_alpha(factor))), float(np.log(1e6 * factor.largest))
-    slope = log_slope(problem.objective.criterion, factor, float(np.exp(log_alpha)))
+    step = before = 0.0
     for _ in range(_MOST_NEWTON):
-        assert slope is not None
+        slope = log_slope(problem.objective.criterion, factor, float(np.exp(log_alpha)))
+        assert slope is not None  # only criteria that have one are followed
+        if step:
+            curvature = max((slope - before) / step, 0.25 * curvature)
         step = float(np.clip(-slope / curvature, -_FARTHEST_STEP, _FARTHEST_STEP))
         step = float(np.clip(log_alpha + step, low, high)) - log_alpha
         promise = -(slope * step + 0.5 * curvature * step**2)
         if promise <= _WORTH_A_FACTORISATION:
             return
         log_alpha += step
+        before = slope
         if error(log_alpha) == np.inf:
             return
-        before, slope = (
-            slope,
-            log_slope(problem.objective.criterion, factor, float(np.exp(log_alpha))),
-        )
-        assert slope is not None
-        curvature = max((slope - before) / step, 0.25 * curvature)
 
 
-def _seen(problem: Problem, path: Path) -> float:
-    """The error at the one λ of a path, shown to who waits."""
-    shown = float(path.reported[0, 0])
-    problem.progress.step(f"alpha = {path.alphas[0]:.3g}", shown)
-    return -float(path.scores[0, 0])
+def _error(problem: Problem, factor: Factor, parts: list[Path]) -> Callable[[float], float]:
+    """The error as a function of log λ; each look is added to ``parts`` and shown to who waits."""
+
+    def at(log_alpha: float) -> float:
+        try:
+            path = evaluate(problem.objective, factor, np.array([np.exp(log_alpha)]))
+        except SingularSystemError:
+            return np.inf
+        parts.append(path)
+        problem.progress.step(f"alpha = {path.alphas[0]:.3g}", float(path.reported[0, 0]))
+        return -float(path.scores[0, 0])
+
+    return at
 
 
 def _start(problem: Problem) -> float:
@@ -140,16 +140,9 @@ def _search_in_single(problem: Problem, start: float, parts: list[Path]) -> tupl
             return start, False
         low = float(np.log(lowest_alpha(factor, margin=SINGLE_MARGIN)))
         high = float(np.log(1e6 * factor.largest))
-
-        def error(log_alpha: float) -> float:
-            try:
-                parts.append(evaluate(problem.objective, factor, np.array([np.exp(log_alpha)])))
-            except SingularSystemError:
-                return np.inf
-            return _seen(problem, parts[-1])
-
         if start <= low:
             return start, False
+        error = _error(problem, factor, parts)
         end = bracketed_minimum(error, start, low, high, scan=_scan(problem))
     return end, end > low
 

@@ -7,7 +7,7 @@ import numpy as np
 from ..arrays import (
     TILE,
     Array,
-    add_outer,
+    add_rank_one,
     blocks,
     cholesky,
     cholesky_solve,
@@ -133,7 +133,7 @@ class CholeskyFactor(Factor):
         product = inverse_product(self.system.matrix, B)
         u = self.weighting.direction
         if u is not None:
-            product = add_outer(product, u, (u @ B) * B.dtype.type(-self._share_of_u()))
+            product = add_rank_one(product, u, (u @ B) * B.dtype.type(-self._share_of_u()))
         return product
 
     def _excess(self, alpha: float) -> float:
@@ -211,7 +211,7 @@ class CholeskyFactor(Factor):
         if u is not None and along is not None:
             # less the share of u in the inverse, and the share of the mean: u² = √w u/‖√w‖
             share = 1.0 / self.weighting.total_root - along * (self._share_of_u() / excess)
-            found = add_outer(found, u, share.astype(found.dtype))
+            found = add_rank_one(found, u, share.astype(found.dtype))
         return self.weighting.scale(found)
 
     def variances(self, alpha: float, queries: Array, prior: Array) -> Array:
