@@ -10,6 +10,7 @@ from sklearn.exceptions import NotFittedError
 from squareone import RLSClassifier, RLSRegressor
 from squareone.errors import MemoryLimitError
 from squareone.kernels import Gaussian
+from squareone.solvers import CholeskyFactor
 from tests.estimators.data import X, frame, refused, two, y
 
 TASKS = [
@@ -121,6 +122,23 @@ def test_a_kernel_model_factors_its_rows_again(made, monkeypatch):
         model.predict_interval(X[:5]), expected.predict_interval(X[:5]), rtol=1e-9
     )
     assert (model._record._factor is not None) == (made != "not kept")
+
+
+@pytest.mark.parametrize(
+    "ask", [lambda model: model.leverages_, lambda model: model.predict(X, return_std=True)]
+)
+def test_a_question_factors_the_rows_once(ask, monkeypatch):
+    model = RLSRegressor(Gaussian(2.0), alpha=1.0, keep_factor=False).fit(X, y)
+    made = []
+
+    def count(*args, **more):
+        made.append(CholeskyFactor(*args, **more))
+        return made[-1]
+
+    monkeypatch.setattr("squareone.estimators.record.CholeskyFactor", count)
+    ask(model)
+    assert len(made) == 1
+    assert model._record._factor is None
 
 
 def test_too_little_memory_to_factor_again_is_said():
