@@ -11,7 +11,7 @@ from sklearn.metrics import balanced_accuracy_score, f1_score, log_loss, make_sc
 from squareone import RLSClassifier
 from squareone.kernels import Gaussian
 from tests.estimators.data import X, refused, two
-from tests.reference import after_the_fit
+from tests.reference import bounds
 
 FLOWERS, iris = load_iris(return_X_y=True)
 PAGES, many = make_multilabel_classification(120, n_features=6, n_classes=4, random_state=0)
@@ -207,7 +207,7 @@ def test_the_bound_is_the_reference(kernel, alpha, weighted):
     weights = np.random.default_rng(0).uniform(0.2, 2.0, len(X)) if weighted else None
     K = X @ X.T if kernel == "linear" else kernel(X)
     model = RLSClassifier(kernel, alpha, fit_intercept=False).fit(X, two, weights)
-    expected = after_the_fit.possible_mistakes_by_contribution(K, Y, alpha, weights)
+    expected = bounds.possible_mistakes_by_contribution(K, Y, alpha, weights)
     assert model.loo_error_bound_ == pytest.approx(expected.mean())
     wrong = np.mean(Y[:, 0] * model.loo_predictions_ <= 0)
     assert wrong <= model.loo_error_bound_
@@ -235,7 +235,7 @@ def test_stability_bound():
     Y = np.where(two == np.unique(two)[1], 1.0, -1.0)[:, None]
     kernel = Gaussian(2.0)
     model = RLSClassifier(kernel, 5.0, fit_intercept=False).fit(X, two)
-    expected = after_the_fit.stability_bounds(kernel(X), Y, 5.0, 1.0, 0.1)[1][0]
+    expected = bounds.stability_bounds(kernel(X), Y, 5.0, 1.0, 0.1)[1][0]
     assert model.stability_bound(0.1) == pytest.approx(expected)
     assert model.stability_bound(0.1, kappa=2.0) > expected
     for delta in (0.0, 1.0, "0.1"):

@@ -14,7 +14,7 @@ from squareone.errors import ScaleError
 from squareone.kernels import Gaussian
 from tests.laws.cases import KERNELS, make_data, reference_kernel
 from tests.laws.test_against_refits import rounding, under_all_conditions
-from tests.reference import after_the_fit, fifty_digits_gaussian_process
+from tests.reference import fifty_digits_gaussian_process, gaussian_process, left_out_models
 
 COVERAGE = 0.7
 METHODS = ["jackknife+", "jackknife", "minmax"]
@@ -42,16 +42,16 @@ def test_intervals_and_influence(solver, kernel, weighted, intercept, shape, tar
     for alpha in (0.1, 10.0):
         model = _model(data, kernel, solver, intercept, alpha)
         atol = 10 * rounding(K, alpha) * np.abs(data.Y).max()
-        expected = after_the_fit.intervals(
+        expected = left_out_models.intervals(
             K, K_new, data.Y, alpha, COVERAGE, data.weights, intercept
         )
         for method in METHODS:
             found = model.predict_interval(data.X_new, COVERAGE, method).reshape(5, -1, 2)
             assert_allclose(found[..., 0], expected[method][0], atol=atol)
             assert_allclose(found[..., 1], expected[method][1], atol=atol)
-        changes = after_the_fit.influence(K, K_new, data.Y, alpha, data.weights, intercept)
+        changes = left_out_models.influence(K, K_new, data.Y, alpha, data.weights, intercept)
         assert_allclose(model.influence(data.X_new).reshape(changes.shape), changes, atol=atol)
-        leverages = after_the_fit.leverages(K, alpha, data.weights, intercept)
+        leverages = left_out_models.leverages(K, alpha, data.weights, intercept)
         assert_allclose(model.leverages_, leverages, atol=rounding(K, alpha))
 
 
@@ -63,7 +63,7 @@ def test_posterior_and_likelihood(solver, kernel, weighted, intercept, shape, sc
     given = None if scale == "auto" else scale**2  # the reference has the variance
     for alpha in (0.1, 10.0):
         model = _model(data, kernel, solver, intercept, alpha, scale=scale)
-        mean, covariance = after_the_fit.posterior(
+        mean, covariance = gaussian_process.posterior(
             K, K_new, K_new_new, data.Y, alpha, data.weights, intercept, given
         )
         found, deviation = model.predict(data.X_new, return_std=True)
@@ -72,7 +72,7 @@ def test_posterior_and_likelihood(solver, kernel, weighted, intercept, shape, sc
         variances = np.einsum("iit->it", covariance)
         largest = np.max(np.diag(K_new_new)) * np.max(model.scale_) ** 2
         assert_allclose(deviation**2, variances, atol=100 * rounding(K, alpha) * largest)
-        likelihood = after_the_fit.log_marginal_likelihood(
+        likelihood = gaussian_process.log_marginal_likelihood(
             K, data.Y, alpha, data.weights, intercept, given
         )
         assert_allclose(
@@ -96,7 +96,7 @@ def test_the_likelihood_as_a_criterion(solver, kernel, weighted, intercept, shap
         criterion="marginal_likelihood",
     ).fit(data.X, data.y, data.weights)
     expected = [
-        after_the_fit.log_marginal_likelihood(K, data.Y, alpha, data.weights, intercept)[0]
+        gaussian_process.log_marginal_likelihood(K, data.Y, alpha, data.weights, intercept)[0]
         for alpha in alphas
     ]
     assert_allclose(model.path_["score"], expected, rtol=1e-8, atol=1e-8)

@@ -38,6 +38,11 @@ def _weights_or_ones(weights: FloatArray | None, n_rows: int) -> FloatArray:
     return weights
 
 
+def _rows_in_the_fit(weights: FloatArray | None, n_rows: int) -> IndexArray:
+    """Return the indices of the rows of positive weight."""
+    return np.flatnonzero(_weights_or_ones(weights, n_rows) > 0)
+
+
 def _rows_outside(left_out: IndexArray, n_rows: int) -> IndexArray:
     """Return the row indices 0, ..., n-1 that are not in ``left_out``, in order."""
     return np.array([i for i in range(n_rows) if i not in set(left_out.tolist())], dtype=np.intp)

@@ -10,7 +10,7 @@ from squareone.selection.bounds import (
     stability_bound,
 )
 from tests.laws.cases import reference_kernel
-from tests.reference import after_the_fit, brute_force
+from tests.reference import bounds, brute_force
 
 
 def _labels(n=30, seed=0):
@@ -34,9 +34,9 @@ def test_both_forms_are_the_reference_and_hold(kernel, weighted, alpha):
         penalties = alpha / (weights if weighted else np.ones(len(X)))[:, None] * np.ones_like(Y)
         second = may_err_by_margin(Y, Y - F, diagonal, penalties)
         assert_array_equal(first, second)
-        expected = after_the_fit.possible_mistakes_by_contribution(K, Y, alpha, w)
+        expected = bounds.possible_mistakes_by_contribution(K, Y, alpha, w)
         assert_array_equal(first, expected)
-        mistakes = after_the_fit.leave_one_out_mistakes(K, Y, alpha, w)
+        mistakes = bounds.leave_one_out_mistakes(K, Y, alpha, w)
         assert not (mistakes & ~first).any()
 
 
@@ -46,7 +46,7 @@ def test_stability_is_the_reference(alpha):
     K = reference_kernel("gaussian", X, X)
     values = brute_force.leave_one_out_values(K, Y, alpha, None, False)
     found = stability_bound(Y - values, np.full(2, alpha), 1.0, 0.05)
-    _, expected = after_the_fit.stability_bounds(K, Y, alpha, 1.0, 0.05)
+    _, expected = bounds.stability_bounds(K, Y, alpha, 1.0, 0.05)
     assert_allclose(found, expected, rtol=1e-10)
 
 
