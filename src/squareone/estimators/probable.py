@@ -67,10 +67,24 @@ class Probable(Afterwards):
         Parameters
         ----------
         X : array-like of shape (m, d)
+            Rows; for a precomputed kernel its values with the training rows (m, n).
 
         Returns
         -------
         array of shape (m, k) or (m, labels)
+            Minus infinity where a calibration gives zero.
+
+        Notes
+        -----
+        **Cost**: that of :meth:`predict_proba`.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from squareone import RLSClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> RLSClassifier().fit(X, y).predict_log_proba(X[:2]).shape
+        (2, 3)
         """
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))

@@ -125,7 +125,16 @@ def load(path: str | os.PathLike[str]) -> Any:
 
     Examples
     --------
-    See :func:`save`.
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import squareone
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     squareone.RLSClassifier().fit(X, y).save(Path(folder) / "iris.safetensors")
+    ...     model = squareone.load(Path(folder) / "iris.safetensors")
+    >>> model.predict(X[:1]).item()
+    0
     """
     try:
         tree, tensors = read(path)
