@@ -383,7 +383,11 @@ def solve_positive(S: Array, R: Array) -> Array:
 
 def power_of_two(values: Array) -> float:
     """The power of two nearest the largest magnitude: a unit that rounds nothing. One for zeros."""
-    peak = float(max(abs(values.max(initial=0.0)), abs(values.min(initial=0.0))))
+    return unit_near(float(max(abs(values.max(initial=0.0)), abs(values.min(initial=0.0)))))
+
+
+def unit_near(peak: float) -> float:
+    """The power of two nearest a magnitude; one for zero."""
     return 2.0 ** float(np.round(np.log2(peak))) if peak > 0 else 1.0
 
 

@@ -6,7 +6,6 @@ from numpy.testing import assert_allclose
 
 from squareone import RLSClassifier, RLSRegressor, arrays
 from squareone.kernels import Gaussian, Linear
-from squareone.solvers import features
 from tests.laws.cases import KERNELS, SHAPES, make_data, solver_kernel_pairs
 
 GRID = np.geomspace(1e-3, 1e3, 7)
@@ -127,11 +126,11 @@ def test_blocks_equal_whole(solver, kernel, monkeypatch):
     whole = fit()
     monkeypatch.setattr(arrays, "TILE", 7)
     monkeypatch.setattr("squareone.kernels.tiles.TILE", 7)
-    monkeypatch.setattr(features, "BLOCK", 16)
+    monkeypatch.setattr("squareone.rows.base.BLOCK", 16)
     monkeypatch.setattr("squareone.solvers.factor.PATH_BLOCK", 16)
     blocks = arrays.blocks
     # every caller asks for rows per block: give it fewer
-    for module in ("arrays", "solvers.features", "solvers.factor", "kernels.tiles"):
+    for module in ("arrays", "rows.base", "solvers.factor", "kernels.tiles"):
         monkeypatch.setattr(f"squareone.{module}.blocks", lambda n, size: blocks(n, min(size, 11)))
     for a, b in zip(whole, fit(), strict=True):
         assert_allclose(a, b, rtol=1e-9)

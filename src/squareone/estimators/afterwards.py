@@ -176,9 +176,10 @@ class Afterwards(BaseEstimator):
     def _rows(self, X: Any) -> Array:
         """New rows, checked, in the precision of the model."""
         record = self._recorded()
-        if validation.is_precomputed(self.kernel_):
+        given = validation.is_precomputed(self.kernel_)
+        if given:
             validation.check_kernel_values(X, self.n_features_in_)
-        X = validation.check_rows(self, X, reset=False)
+        X = validation.check_rows(self, X, reset=False, sparse=not given)
         return X.astype(record.model.dtype, copy=False)
 
     def _values(self, X: Any) -> Array:

@@ -172,8 +172,8 @@ class RegularisedLeastSquares(CallbackSupport, Written):
         kernel.check_parameters()
         searched = free_width(kernel) != ""
         self._check_consistency(kernel, groups)
-        X = validation.check_rows(self, X, reset=True)
         given = validation.is_precomputed(kernel)
+        X = validation.check_rows(self, X, reset=True, sparse=not given)
         if given:
             validation.check_square(X)
         validation.check_scale(X, "the kernel matrix" if given else "X")
@@ -343,4 +343,5 @@ class RegularisedLeastSquares(CallbackSupport, Written):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = validation.is_precomputed(self.kernel)
+        tags.input_tags.sparse = not tags.input_tags.pairwise
         return tags

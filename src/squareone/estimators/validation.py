@@ -7,26 +7,35 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from ..arrays import Array
 from ..errors import ScaleError
 from ..kernels import BY_NAME, Kernel, Precomputed
+from ..rows import rows_of
 
 FLOATS = [np.float64, np.float32]
 
 
-def check_rows(estimator: BaseEstimator, X: Any, *, reset: bool, **kwargs: Any) -> Array:
-    """X as a finite 2-D array of float64 or float32, names and number of features remembered.
+def check_rows(estimator: BaseEstimator, X: Any, *, reset: bool, sparse: bool = True) -> Any:
+    """X as finite rows of float64 or float32, names and number of features remembered.
 
+    A 2-D array or, where ``sparse`` says so, a CSR matrix with sorted indices and no duplicates.
     Read-only input stays untouched; integers become float64.
     """
     refuse_masked(X, "X")
     _check_names(X)
     try:
         X_checked = validate_data(
-            estimator, X, reset=reset, dtype=FLOATS, order="C", ensure_min_samples=1, **kwargs
+            estimator,
+            X,
+            reset=reset,
+            accept_sparse="csr" if sparse else False,
+            dtype=FLOATS,
+            order="C",
+            ensure_min_samples=1,
         )
     except (TypeError, ValueError) as error:
         column = None if "complex" in str(error).lower() else _non_numeric_column(X)
@@ -38,7 +47,19 @@ def check_rows(estimator: BaseEstimator, X: Any, *, reset: bool, **kwargs: Any) 
             "sklearn.preprocessing.OneHotEncoder or TargetEncoder"
         )
         raise (TypeError if isinstance(error, TypeError) else ValueError)(msg) from error
-    return X_checked
+    return _canonical(X_checked) if issparse(X_checked) else X_checked
+
+
+def _canonical(X: Any) -> Any:
+    """A CSR matrix with sorted indices of 32 bits, where these suffice, and no duplicates."""
+    if not X.has_canonical_format:
+        X = X.copy()  # the user's stays as it is
+        X.sum_duplicates()
+    small = max(*X.shape, X.nnz) < np.iinfo(np.int32).max
+    if small and X.indices.dtype != np.int32:
+        indices, indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
+        X = type(X)((X.data, indices, indptr), shape=X.shape, copy=False)
+    return X
 
 
 def refuse_masked(values: Any, name: str) -> None:
@@ -91,11 +112,9 @@ _REMEDIES = {
 }
 
 
-def check_scale(values: Array, name: str, dtype: np.dtype | None = None) -> None:
+def check_scale(values: Any, name: str, dtype: np.dtype | None = None) -> None:
     """Refuse magnitudes whose squares leave the range of the type they are computed in."""
-    if values.size == 0:
-        return
-    peak = float(max(abs(values.max()), abs(values.min())))
+    peak = rows_of(values).peak()
     info = np.finfo(dtype or values.dtype)
     low, high = float(np.sqrt(info.tiny)) * 1e3, float(np.sqrt(info.max)) * 1e-3
     if peak == 0 or low <= peak <= high:

@@ -182,7 +182,7 @@ def _gram(d: int, dtype: Any) -> _Probe:
         rows.gram()
 
         def turn(block: slice) -> None:
-            _ = rows[block] @ axes
+            _ = rows.times(axes, block)
 
         for_each(turn, rows.row_blocks())
 

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from ..arrays import LARGEST_EIGENPROBLEM, TILE, cholesky_workspace, longest_part
+from ..rows.base import gram_blocks
 from .calibration import Work
 from .factor import HELD_NUMBERS, PATH_BLOCK, PATH_COLUMNS
-from .features import gram_blocks
 
 #: λ values a bracketed search factors at, in float32 (twice as fast) and in float64.
 SEARCH_STEPS = (7, 1)

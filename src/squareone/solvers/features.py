@@ -2,42 +2,42 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 
-from ..arrays import Array, blocks, for_each, power_of_two
+from ..arrays import Array, unit_near
 from ..kernels import Linear
-from ..kernels.tiles import kernel_matrix
+from ..kernels.tiles import kernel_matrix, kernel_rectangle
+from ..rows import DenseRows, Rows, rows_of
+from ..rows.base import row_blocks
 from .symmetric import SymmetricSystem
 from .weighting import Weighting
-
-# Numbers in one block of rows: with its products it stays in a second-level cache.
-BLOCK = 131_072
 
 
 @dataclass(frozen=True)
 class CentredRows:
-    """x̃ = √w (x − mean) / unit for the rows of ``X`` (n, d), computed block by block.
+    """x̃ = √w (x − mean) / unit for n rows of d features, dense or sparse, computed when needed.
 
     ``unit`` is a power of two near the largest feature, so that squares neither overflow nor
     vanish and nothing is rounded; the kernel of these rows is the original one over unit².
     """
 
-    X: Array
+    rows: Rows
     weighting: Weighting
     mean: Array  # (d,), float64; zero without an intercept
     unit: float
 
     @classmethod
-    def of(cls, X: Array, weighting: Weighting) -> CentredRows:
-        lowest, highest = X.min(axis=0), X.max(axis=0)
-        unit = power_of_two(np.concatenate([lowest, highest]))
-        mean = weighting.mean(X)
+    def of(cls, X: Any, weighting: Weighting) -> CentredRows:
+        """Of an array (n, d) or a CSR matrix."""
+        rows = rows_of(X)
+        mean = weighting.mean(rows)
         if weighting.direction is not None:  # a constant feature is centred to zero, not rounding
+            lowest, highest = rows.extremes()
             mean = np.where(lowest == highest, highest, mean)
-        return cls(X, weighting, mean, unit)
+        return cls(rows, weighting, mean, unit_near(rows.peak()))
 
     @property
     def alpha_units(self) -> tuple[float, ...]:
@@ -53,34 +53,84 @@ class CentredRows:
     @property
     def shape(self) -> tuple[int, int]:
         """Rows and features."""
-        return self.X.shape
+        return self.rows.shape
 
-    def centred(self, rows: slice | Array = slice(None)) -> Array:
-        """(x − mean) / unit for some rows (b, d): not scaled by weights."""
-        return self.like(self.X[rows])
+    def owned(self) -> CentredRows:
+        """The same with a copy of the rows, which nobody else can change."""
+        return replace(self, rows=self.rows.copy())
 
-    def like(self, X: Array) -> Array:
-        """(x − mean) / unit for other rows (b, d)."""
-        block = X - self.mean.astype(X.dtype)
-        block *= X.dtype.type(1.0 / self.unit)
+    # --- products with x̃ ---
+
+    def times(self, V: Array, rows: slice | Array = slice(None)) -> Array:
+        """X̃V for ``V`` (d, t) → (n, t), or for some rows (b, t)."""
+        result = self.like(self.rows if _everything(rows) else self.rows[rows], V)
+        return self.weighting.scale(result, rows)
+
+    def transposed_times(self, U: Array) -> Array:
+        """X̃ᵀU for ``U`` (n, t) → (d, t)."""
+        root = self.weighting.root
+        scaled = U if root is None else U * root[:, None]
+        result = self.rows.transposed_times(scaled, self.mean)
+        result *= result.dtype.type(1.0 / self.unit)
+        return result
+
+    def like(self, X: Any, V: Array) -> Array:
+        """(x − mean)ᵀV / unit for other rows (b, d) → (b, t): not scaled by weights."""
+        rows = X if isinstance(X, Rows) else rows_of(X)
+        result = rows.times(V, self.mean)
+        result *= result.dtype.type(1.0 / self.unit)
+        return result
+
+    def squares_of(self, X: Any) -> Array:
+        """|x − mean|² / unit² for other rows (b, d) → (b,), in float64."""
+        rows = rows_of(X)
+        if not rows.sparse:
+            return np.square(self._centred(rows), dtype=np.float64).sum(axis=1)
+        inner = rows.product(self.mean[:, None].astype(rows.dtype))
+        squares = rows.squares().astype(np.float64) - 2.0 * inner[:, 0] + self.mean @ self.mean
+        return np.maximum(squares, 0.0) / self.unit / self.unit
+
+    def gram(self) -> Array:
+        """X̃ᵀX̃ (d, d) in float64. Cost: nd² multiplications or fewer, one pass over the rows."""
+        return self.rows.gram(self.mean, 1.0 / self.unit, self.weighting.root)
+
+    # --- x̃ as numbers: for solvers whose factors are dense ---
+
+    def __getitem__(self, rows: slice | Array) -> Array:
+        """x̃ for some rows (b, d)."""
+        return self.weighting.scale(self._centred(self.rows[rows]), rows)
+
+    def _centred(self, rows: Rows) -> Array:
+        block = rows.dense()
+        block -= self.mean.astype(block.dtype)
+        block *= block.dtype.type(1.0 / self.unit)
         return block
 
-    def leftover_variances(self, X: Array, axes: Array, gains: Array, alpha: float) -> Array:
+    # --- as a kernel: only up to an offset, which the intercept sets aside ---
+
+    @property
+    def offset(self) -> Array:
+        """What :meth:`kernel_rows` have less than the rows (d,)."""
+        return self.rows.origin(self.mean)
+
+    def kernel_rows(self, X: Any = None) -> Rows:
+        """(x − offset) / unit for all rows, or for others: not scaled by weights."""
+        rows = self.rows if X is None else rows_of(X)
+        if rows.sparse:
+            return rows.scaled(1.0 / self.unit)
+        return DenseRows(self._centred(rows))
+
+    def leftover_variances(self, X: Any, axes: Array, gains: Array, alpha: float) -> Array:
         """λ xᵀ(XᵀX + λ)⁻¹x for other rows (b, d): what the rows of the fit leave unknown of f.
 
         ``gains`` (k,) are 1/(s² + λ) along ``axes`` (d, k); beyond these nothing is known.
         """
-        x = self.like(X)
-        seen = np.square(x @ axes, dtype=np.float64)
+        seen = np.square(self.like(X, axes), dtype=np.float64)
         left = alpha / self.weighting.unit * (seen @ gains)
         if axes.shape[1] < axes.shape[0]:
-            beyond = np.square(x, dtype=np.float64).sum(axis=1) - seen.sum(axis=1)
+            beyond = self.squares_of(X) - seen.sum(axis=1)
             left += self.unit**2 * np.maximum(beyond, 0.0)
         return left
-
-    def __getitem__(self, rows: slice | Array) -> Array:
-        """x̃ for some rows (b, d)."""
-        return self.weighting.scale(self.centred(rows), rows)
 
     def hyperplane(self, V: Array, means: Array) -> tuple[Array, Array]:
         """Coefficients (d, t) and intercepts (t,) in the user's units, from those of x̃ and ỹ."""
@@ -89,33 +139,11 @@ class CentredRows:
 
     def row_blocks(self) -> list[slice]:
         """Blocks of rows that fit a cache."""
-        n, d = self.shape
-        return blocks(n, gram_blocks(n, d)[0])
-
-    def gram(self) -> Array:
-        """X̃ᵀX̃ (d, d) in float64. Cost: nd² multiplications, one pass over the rows.
-
-        Rows are dealt to a fixed number of sums, so that the result does not depend on which core
-        was first.
-        """
-        n, d = self.shape
-        pieces = self.row_blocks()
-        dealt = gram_blocks(n, d)[1]
-        sums = np.zeros((dealt, d, d))
-
-        def add(hand: int) -> None:
-            for rows in pieces[hand::dealt]:
-                block = self[rows]
-                sums[hand] += block.T @ block
-
-        for_each(add, range(dealt))
-        return sums.sum(axis=0)
+        return row_blocks(*self.shape)
 
 
-def gram_blocks(n: int, d: int) -> tuple[int, int]:
-    """Rows in a block, and sums to which the blocks of ``n`` rows are dealt."""
-    rows = max(256, BLOCK // max(d, 1))
-    return rows, max(1, min(16, -(-n // rows), 4_000_000 // max(d * d, 1)))
+def _everything(rows: slice | Array) -> bool:
+    return isinstance(rows, slice) and rows == slice(None)
 
 
 @dataclass
@@ -132,20 +160,20 @@ class DualFeatures(SymmetricSystem):
     def prior(self, X: Array, prior: Array) -> Array:
         """|x|² (m,) of new rows, centred as those of the fit; ``prior`` is not needed."""
         assert self.rows is not None
-        squares = np.square(self.rows.like(X), dtype=np.float64).sum(axis=1)
-        return self._centred_prior(self._products(X), squares * self.rows.unit**2)
+        offset = replace(self.rows, mean=self.rows.offset)
+        return self._centred_prior(self._products(X), offset.squares_of(X) * self.rows.unit**2)
 
     def _products(self, X: Array) -> Array:
         assert self.rows is not None
-        K = self.rows.like(X) @ self.rows.centred().T
+        K = kernel_rectangle(Linear(), self.rows.kernel_rows(X).X, self.rows.kernel_rows().X)
         K *= K.dtype.type(self.rows.unit**2 / self.unit)
         return K.astype(self.targets.dtype, copy=False)
 
     @classmethod
     def of(cls, rows: CentredRows, Y: Array, weighting: Weighting) -> DualFeatures:
         """In the precision of ``Y``. Cost: n²d multiplications; n² numbers."""
-        centred = rows.centred().astype(Y.dtype, copy=False)
-        K = kernel_matrix(Linear(), centred, both_triangles=False)
+        prepared = rows.kernel_rows().X.astype(Y.dtype, copy=False)
+        K = kernel_matrix(Linear(), prepared, both_triangles=False)
         system = cls.prepare(K, Y, weighting, rows.unit**2)
         assert isinstance(system, cls)
         system.rows = rows
@@ -155,5 +183,6 @@ class DualFeatures(SymmetricSystem):
         """Coefficients (d, t) and intercepts (t,)."""
         assert self.rows is not None
         C, intercepts = super().expansion(A)
-        coef = self.rows.centred().T @ (C * C.dtype.type(self.rows.unit))
-        return coef, intercepts - self.rows.mean @ coef
+        rows, offset = self.rows.rows, self.rows.offset
+        coef = rows.transposed_times(C, offset)
+        return coef, intercepts - offset @ coef

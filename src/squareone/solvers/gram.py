@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from ..arrays import Array, eigh
@@ -29,7 +27,7 @@ class GramFactor(BasisFactor):
         values, vectors = eigh(rows.gram())
         self.squares = np.maximum(values, 0.0)
         self.axes = np.ascontiguousarray(vectors.astype(self.targets.dtype))
-        self.projections = self.axes.T @ self._against_targets()
+        self.projections = self.axes.T @ rows.transposed_times(self.targets)
         self.base_residuals = self.targets
         u = self.weighting.direction
         self.base_complements = (
@@ -38,19 +36,12 @@ class GramFactor(BasisFactor):
         self.alpha_units = rows.alpha_units
         self.largest = self.rounded = rows.in_user_units(float(np.max(self.squares, initial=0.0)))
 
-    def _against_targets(self) -> Array:
-        """X̃ᵀỹ (d, t)."""
-        total = np.zeros((self.rows.shape[1], self.targets.shape[1]))
-        for block in self.rows.row_blocks():
-            total += self.rows[block].T @ self.targets[block]
-        return total.astype(self.targets.dtype)
-
     def basis(self, rows: slice | Array) -> Array:
-        return self.rows[rows] @ self.axes
+        return self.rows.times(self.axes, rows)
 
     def own_rows(self) -> None:
         """Copy the rows: what is computed later must not depend on what the user does to X."""
-        self.rows = replace(self.rows, X=self.rows.X.copy())
+        self.rows = self.rows.owned()
 
     def filters(self, alphas: Array) -> Array:
         return (-1.0 / (self.squares[:, None] + self.scaled(alphas))).astype(self.targets.dtype)
@@ -83,13 +74,13 @@ class GramFactor(BasisFactor):
         return -self.filters(np.array([alpha]))[:, 0]
 
     def view(self, queries: Array) -> Array:
-        return self.axes.T @ self.rows.like(queries).T
+        return self.rows.like(queries, self.axes).T
 
     def sensitivities(self, alpha: float, queries: Array) -> Array:
-        turned = (self.gains(alpha)[:, None] * self.view(queries)).T @ self.axes.T
+        turned = self.axes @ (self.gains(alpha)[:, None] * self.view(queries))
         found = np.empty((queries.shape[0], self.n), self.targets.dtype)
         for rows in self.rows.row_blocks():
-            found[:, rows] = turned @ self.rows[rows].T
+            found[:, rows] = self.rows.times(turned, rows).T
         return self._with_mean(found.T)
 
     def energies(self, alphas: Array) -> Array:

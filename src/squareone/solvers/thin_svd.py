@@ -111,7 +111,7 @@ class SvdFactor(BasisFactor):
         return np.divide(1.0, total, out=np.zeros_like(total), where=total > 0)
 
     def view(self, queries: Array) -> Array:
-        return self.axes.T @ self.rows.like(queries).T
+        return self.rows.like(queries, self.axes).T
 
     def energies(self, alphas: Array) -> Array:
         shrunk = np.column_stack([self._shrunk(float(alpha)) for alpha in alphas])

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..arrays import Array, power_of_two
+from ..rows import DenseRows, Rows
 
 
 @dataclass(frozen=True)
@@ -59,14 +60,15 @@ class Weighting:
             change += 2.0 * np.log(self.total_root) + np.log(self.unit) - np.log(self.n)
         return change
 
-    def mean(self, A: Array) -> Array:
+    def mean(self, A: Array | Rows) -> Array:
         """Weighted mean over the rows of ``A`` (n, k) → (k,), float64; zero without intercept."""
+        rows = A if isinstance(A, Rows) else DenseRows(A)
         if self.direction is None:
-            return np.zeros(A.shape[1])
+            return np.zeros(rows.shape[1])
         if self.root is None:
-            return A.mean(axis=0, dtype=np.float64)
+            return rows.mean()
         share = np.square(self.root, dtype=np.float64)
-        return (share / share.sum()) @ A
+        return rows.mean(share / share.sum())
 
     def scale(self, A: Array, rows: slice | Array = slice(None)) -> Array:
         """``√w A`` for rows of ``A`` that are a fresh copy: in place."""

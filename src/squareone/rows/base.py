@@ -1,0 +1,136 @@
+"""What can be asked of rows, whatever they are stored in."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..arrays import Array, blocks, for_each
+
+
+class Rows(ABC):
+    """Rows of features (n, d). Nobody who asks these questions needs to know how they are stored.
+
+    Attributes
+    ----------
+    X : array (n, d) or CSR matrix
+        As they came: never changed, and never copied as a whole unless somebody asks for that.
+    """
+
+    #: Whether most numbers are zeros that are not stored.
+    sparse: bool = False
+
+    X: Any
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and features."""
+        return self.X.shape
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The precision of the numbers."""
+        return self.X.dtype
+
+    @property
+    @abstractmethod
+    def stored(self) -> int:
+        """Numbers that are stored."""
+
+    @abstractmethod
+    def __getitem__(self, rows: slice | Array) -> Rows:
+        """Some of the rows; for a slice nothing is copied."""
+
+    @abstractmethod
+    def dense(self) -> Array:
+        """All numbers (n, d), fresh: for a few rows, or a few features."""
+
+    @abstractmethod
+    def extremes(self) -> tuple[Array, Array]:
+        """The lowest and the highest number of every feature: (d,) each."""
+
+    @abstractmethod
+    def peak(self) -> float:
+        """The largest magnitude."""
+
+    @abstractmethod
+    def mean(self, shares: Array | None = None) -> Array:
+        """The mean row (d,), in float64; ``shares`` (n,), adding up to one, weigh the rows."""
+
+    @abstractmethod
+    def squares(self) -> Array:
+        """|x|² of every row (n,), in the precision of the rows."""
+
+    @abstractmethod
+    def scaled(self, factors: float | Array) -> Rows:
+        """Features times numbers (d,), or all of them times one: a copy."""
+
+    @abstractmethod
+    def origin(self, mean: Array) -> Array:
+        """What can be taken off every row (d,): ``mean``, or zeros where zeros are not stored."""
+
+    @abstractmethod
+    def cross(self, other: Rows, out: Array) -> None:
+        """Write the products of rows with those of ``other`` into ``out`` (n, m): a tile."""
+
+    # --- products with the rows, on all cores ---
+
+    @abstractmethod
+    def product(self, V: Array) -> Array:
+        """XV for ``V`` (d, t) → (n, t). Cost: one multiplication per stored number and column."""
+
+    @abstractmethod
+    def times(self, V: Array, mean: Array) -> Array:
+        """(X − 1·meanᵀ) V for ``V`` (d, t) → (n, t). Cost: as :meth:`product`."""
+
+    @abstractmethod
+    def transposed_times(self, U: Array, mean: Array) -> Array:
+        """(X − 1·meanᵀ)ᵀ U for ``U`` (n, t) → (d, t). Cost: as :meth:`product`."""
+
+    @abstractmethod
+    def gram(self, mean: Array, factor: float, root: Array | None) -> Array:
+        """X̃ᵀX̃ (d, d) in float64, for X̃ = √w (X − 1·meanᵀ) · factor, with √w ``root`` (n,).
+
+        Rows are dealt to a fixed number of sums, so that the result does not depend on which core
+        was first.
+        """
+
+    def prepare(self, budget: float) -> None:
+        """Make what repeated products are faster with, if it takes at most ``budget`` bytes."""
+
+    def copy(self) -> Rows:
+        """The same rows, of which nobody else has a reference."""
+        return rows_of(self.X.copy())
+
+
+def rows_of(X: Any) -> Rows:
+    """The rows of an array (n, d) or of a CSR matrix."""
+    from .dense import DenseRows
+    from .sparse import SparseRows
+
+    return SparseRows(X) if hasattr(X, "indptr") else DenseRows(X)
+
+
+def dealt_sums(hands: int, d: int, part: Callable[[int, Array], None]) -> Array:
+    """Σ of matrices (d, d), each hand adding to one of its own by ``part(hand, sum)``."""
+    sums = np.zeros((hands, d, d))
+    for_each(lambda hand: part(hand, sums[hand]), range(hands))
+    return sums.sum(axis=0)
+
+
+# Numbers in one block of rows: with its products it stays in a second-level cache.
+BLOCK = 131_072
+
+
+def gram_blocks(n: int, d: int) -> tuple[int, int]:
+    """Rows in a block, and sums to which the blocks of ``n`` rows are dealt."""
+    rows = max(256, BLOCK // max(d, 1))
+    return rows, max(1, min(16, -(-n // rows), 4_000_000 // max(d * d, 1)))
+
+
+def row_blocks(n: int, d: int) -> list[slice]:
+    """Blocks of rows that fit a cache."""
+    return blocks(n, gram_blocks(n, d)[0])

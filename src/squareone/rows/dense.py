@@ -1,0 +1,96 @@
+"""Rows in an array."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..arrays import Array, blocks, for_each
+from .base import Rows, dealt_sums, gram_blocks, row_blocks
+
+
+class DenseRows(Rows):
+    """The rows of an array (n, d)."""
+
+    X: Array
+
+    def __init__(self, X: Array) -> None:
+        self.X = X
+
+    @property
+    def stored(self) -> int:
+        return self.X.size
+
+    def __getitem__(self, rows: slice | Array) -> DenseRows:
+        return DenseRows(self.X[rows])
+
+    def dense(self) -> Array:
+        return self.X.copy()
+
+    def extremes(self) -> tuple[Array, Array]:
+        return self.X.min(axis=0), self.X.max(axis=0)
+
+    def peak(self) -> float:
+        return float(max(abs(self.X.max(initial=0.0)), abs(self.X.min(initial=0.0))))
+
+    def mean(self, shares: Array | None = None) -> Array:
+        if shares is None:
+            return self.X.mean(axis=0, dtype=np.float64)
+        return shares @ self.X
+
+    def squares(self) -> Array:
+        return np.einsum("ij,ij->i", self.X, self.X)
+
+    def scaled(self, factors: float | Array) -> DenseRows:
+        return DenseRows(self.X * np.asarray(factors, dtype=self.dtype))
+
+    def origin(self, mean: Array) -> Array:
+        return mean
+
+    def cross(self, other: Rows, out: Array) -> None:
+        np.matmul(self.X, other.X.T, out=out)
+
+    def _centred(self, rows: slice, mean: Array, factor: float = 1.0) -> Array:
+        block = self.X[rows] - mean.astype(self.dtype)
+        if factor != 1.0:
+            block *= self.dtype.type(factor)
+        return block
+
+    def product(self, V: Array) -> Array:
+        return self.X @ V
+
+    def times(self, V: Array, mean: Array) -> Array:
+        """Centred block by block: the digits that the mean would cost are not lost."""
+        result = np.empty((self.shape[0], V.shape[1]), self.dtype)
+
+        def block(rows: slice) -> None:
+            np.matmul(self._centred(rows, mean), V, out=result[rows])
+
+        for_each(block, row_blocks(*self.shape))
+        return result
+
+    def transposed_times(self, U: Array, mean: Array) -> Array:
+        n, d = self.shape
+        hands = max(1, min(8, 16_000_000 // max(d * U.shape[1], 1), -(-n // 256)))
+        pieces = blocks(n, gram_blocks(n, d)[0])
+        sums = np.zeros((hands, d, U.shape[1]), self.dtype)
+
+        def add(hand: int) -> None:
+            for rows in pieces[hand::hands]:
+                sums[hand] += self._centred(rows, mean).T @ U[rows]
+
+        for_each(add, range(hands))
+        return sums.sum(axis=0)
+
+    def gram(self, mean: Array, factor: float, root: Array | None) -> Array:
+        n, d = self.shape
+        hands = gram_blocks(n, d)[1]
+        pieces = row_blocks(n, d)
+
+        def add(hand: int, total: Array) -> None:
+            for rows in pieces[hand::hands]:
+                block = self._centred(rows, mean, factor)
+                if root is not None:
+                    block *= root[rows, None]
+                total += block.T @ block
+
+        return dealt_sums(hands, d, add)

@@ -1,0 +1,157 @@
+"""Rows in a compressed sparse matrix (CSR): what is zero is neither stored nor multiplied."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from ..arrays import Array, for_each, thread_budget
+from .base import Rows, dealt_sums, gram_blocks
+
+# Pieces per core into which a product is cut: cores end together, and a piece is still long.
+_PIECES = 4
+# Below so many multiplications threads cost more than they save.
+_WORTH_THREADS = 200_000
+
+
+class SparseRows(Rows):
+    """The rows of a CSR matrix (n, d) with sorted indices and without duplicates.
+
+    Centring is implicit: (X − 1·mᵀ)V = XV − 1·(mᵀV), so that zeros stay zeros.
+    """
+
+    sparse = True
+
+    def __init__(self, X: Any) -> None:
+        self.X = X
+        self._pieces: list[tuple[slice, Any]] | None = None
+        self._transposed: SparseRows | None = None
+
+    @property
+    def stored(self) -> int:
+        return int(self.X.nnz)
+
+    def __getitem__(self, rows: slice | Array) -> SparseRows:
+        if isinstance(rows, slice) and rows.step in (None, 1):
+            start, stop, _ = rows.indices(self.shape[0])
+            return SparseRows(_view(self.X, start, max(start, stop)))
+        return SparseRows(self.X[rows])
+
+    def dense(self) -> Array:
+        return self.X.toarray()
+
+    def extremes(self) -> tuple[Array, Array]:
+        n, d = self.shape
+        lowest, highest = np.full(d, np.inf, self.dtype), np.full(d, -np.inf, self.dtype)
+        np.minimum.at(lowest, self.X.indices, self.X.data)
+        np.maximum.at(highest, self.X.indices, self.X.data)
+        some_zero = np.bincount(self.X.indices, minlength=d) < n
+        lowest[some_zero] = np.minimum(lowest[some_zero], 0.0)
+        highest[some_zero] = np.maximum(highest[some_zero], 0.0)
+        return lowest, highest
+
+    def peak(self) -> float:
+        data = self.X.data
+        return float(max(abs(data.max(initial=0.0)), abs(data.min(initial=0.0))))
+
+    def mean(self, shares: Array | None = None) -> Array:
+        n, d = self.shape
+        indices, data = self.X.indices, self.X.data
+        if shares is None:
+            return np.bincount(indices, weights=data, minlength=d) / n
+        weights = np.repeat(shares, np.diff(self.X.indptr)) * data
+        return np.bincount(indices, weights=weights, minlength=d)
+
+    def squares(self) -> Array:
+        totals = np.concatenate([[0.0], np.cumsum(np.square(self.X.data, dtype=np.float64))])
+        return np.diff(totals[self.X.indptr]).astype(self.dtype)
+
+    def scaled(self, factors: float | Array) -> SparseRows:
+        factors = np.asarray(factors, dtype=self.dtype)
+        data = self.X.data * (factors if factors.ndim == 0 else factors[self.X.indices])
+        return SparseRows(_like(self.X, data))
+
+    def origin(self, mean: Array) -> Array:
+        return np.zeros_like(mean)
+
+    def cross(self, other: Rows, out: Array) -> None:
+        out[...] = (self.X @ other.X.T).toarray()
+
+    def times(self, V: Array, mean: Array) -> Array:
+        result = self.product(V)
+        if mean.any():
+            result -= (mean @ V).astype(result.dtype)
+        return result
+
+    def transposed_times(self, U: Array, mean: Array) -> Array:
+        turned = self._transposed
+        result = self.X.T @ U if turned is None else turned.product(U)
+        if mean.any():
+            result -= np.outer(mean, U.sum(axis=0, dtype=np.float64)).astype(result.dtype)
+        return result
+
+    def gram(self, mean: Array, factor: float, root: Array | None) -> Array:
+        n, d = self.shape
+        hands = gram_blocks(n, d)[1]
+        cuts = np.linspace(0, n, hands + 1).astype(int)
+
+        def add(hand: int, total: Array) -> None:
+            block = self[slice(cuts[hand], cuts[hand + 1])].scaled(factor).X.astype(np.float64)
+            if root is not None:
+                block.data *= np.repeat(root[cuts[hand] : cuts[hand + 1]], np.diff(block.indptr))
+            total += (block.T @ block).toarray()
+
+        result = dealt_sums(hands, d, add)
+        weight = n if root is None else float(np.square(root, dtype=np.float64).sum())
+        scaled = mean * factor
+        result -= np.outer(weight * scaled, scaled)
+        return result
+
+    def prepare(self, budget: float) -> None:
+        """Store the transpose by its own rows: its products can then be shared among cores."""
+        n, d = self.shape
+        needed = self.X.data.nbytes + self.X.indices.nbytes + (d + 1) * 8.0
+        if self._transposed is None and needed <= budget:
+            self._transposed = SparseRows(self.X.T.tocsr())
+
+    def product(self, V: Array) -> Array:
+        """SciPy's compiled loop, which releases the interpreter lock, on every core."""
+        V = np.ascontiguousarray(V)
+        if thread_budget() == 1 or self.stored * V.shape[1] < _WORTH_THREADS:
+            return self.X @ V
+        if self._pieces is None:
+            self._pieces = self._cut(_PIECES * thread_budget())
+        result = np.empty((self.shape[0], V.shape[1]), np.result_type(self.dtype, V.dtype))
+
+        def multiply(piece: tuple[slice, Any]) -> None:
+            rows, part = piece
+            result[rows] = part @ V
+
+        for_each(multiply, self._pieces)
+        return result
+
+    def _cut(self, count: int) -> list[tuple[slice, Any]]:
+        """Views of consecutive rows with about as many stored numbers each."""
+        n = self.shape[0]
+        cuts = np.searchsorted(self.X.indptr, np.linspace(0, self.stored, count + 1))
+        cuts[0], cuts[-1] = 0, n
+        return [
+            (slice(a, b), _view(self.X, a, b))
+            for a, b in zip(cuts[:-1], cuts[1:], strict=True)
+            if b > a
+        ]
+
+
+def _like(X: Any, data: Array) -> Any:
+    """A matrix with other numbers in the same places."""
+    return type(X)((data, X.indices, X.indptr), shape=X.shape, copy=False)
+
+
+def _view(X: Any, start: int, stop: int) -> Any:
+    """Rows ``start`` to ``stop``; their numbers are those of ``X`` itself."""
+    first, last = int(X.indptr[start]), int(X.indptr[stop])
+    indptr = X.indptr[start : stop + 1] - X.indptr.dtype.type(first)
+    parts = X.data[first:last], X.indices[first:last], indptr
+    return csr_array(parts, shape=(stop - start, X.shape[1]), copy=False)
