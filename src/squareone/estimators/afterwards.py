@@ -27,6 +27,7 @@ class Afterwards(BaseEstimator):
         self._record, targets = record, record.targets
         self.kernel_ = record.sample.kernel
         self.plan_ = plan
+        self.n_iter_, self.residual_ = record.iterations, record.residual
         self.alpha_ = record.alphas.copy() if record.per_target else float(record.alphas[0])
         model = record.model
         self.intercept_ = targets.shaped(model.intercepts[None, :])[0]

@@ -141,6 +141,8 @@ coef_, intercept_, plan_, n_features_in_, feature_names_in_
         keep_factor: bool = True,
         random_state: Any = None,
         verbose: int = 0,
+        tol: float = 1e-4,
+        max_iter: int | None = None,
         class_weight: dict[Any, float] | str | None = None,
         calibration: str | None = "temperature",
         threshold: Any = None,
@@ -159,6 +161,8 @@ coef_, intercept_, plan_, n_features_in_, feature_names_in_
             keep_factor=keep_factor,
             random_state=random_state,
             verbose=verbose,
+            tol=tol,
+            max_iter=max_iter,
         )
         self.class_weight = class_weight
         self.calibration = calibration
@@ -212,8 +216,12 @@ coef_, intercept_, plan_, n_features_in_, feature_names_in_
     def _needs_left_out(self, problem: Problem) -> bool:
         if is_metric(self.threshold):
             return True
+        if self.calibration is None:
+            return False
+        if problem.plan.solver == "krylov":  # probes cost as much as the fit: they can wait
+            return not self.keep_factor
         # a kernel model keeps its rows and can be calibrated later
-        return self.calibration is not None and (problem.linear or problem.given)
+        return problem.linear or problem.given
 
     def _fitted_state(self) -> dict[str, Any]:
         return {**super()._fitted_state(), "threshold": getattr(self, "threshold_", None)}

@@ -44,6 +44,8 @@ class Lasting:
     calibration: Calibration | None
     calibrated_by: str | None
     scale: float | None
+    iterations: int
+    residual: float
     _dropped_values: Array
     _dropped_columns: Array
     _walked: Path | None
@@ -97,6 +99,7 @@ class Lasting:
               it is still to be asked
             - ``leave_one_out_values`` (n + m, t), ``relative_complements`` (n, t), ``complements``
               (n, t), ``scales`` (t,) and ``calibration``: None where nobody has asked for them
+            - ``iterations`` and the relative ``residual`` they ended at
             - ``calibrated_by``, ``scale``, ``keep_factor`` and ``memory_limit``: parameters of
               the fit
         """
@@ -125,6 +128,8 @@ class Lasting:
             "calibration": self.calibration and state.of_calibration(self.calibration),
             "calibrated_by": self.calibrated_by,
             "scale": self.scale,
+            "iterations": self.iterations,
+            "residual": self.residual,
             "keep_factor": bool(self.keep_factor),
             "memory_limit": self.memory_limit,
         }
@@ -159,6 +164,8 @@ class Lasting:
                     refuse(found.where, f"calibration {record.calibrated_by!r} is unknown")
             if found.given("scale"):
                 record.scale = found.number("scale", positive=True)
+            record.iterations = found.take("iterations", int)
+            record.residual = found.number("residual")
             record.keep_factor = found.take("keep_factor", bool)
             limited = found.given("memory_limit")
             record.memory_limit = found.take("memory_limit", str, float) if limited else None

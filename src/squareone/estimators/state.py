@@ -122,6 +122,7 @@ def path_from(found: Fields, columns: int) -> Path:
             alphas,
             found.array("scores", table, finite=False),
             found.array("errors", table, finite=False),
+            found.array("bias", table, finite=False),
             found.array("reported", table, finite=False),
             found.array("dof", (size,), finite=False),
             found.array("bits", (size,), INTEGERS, least=1),

@@ -83,6 +83,10 @@ class Rows(ABC):
         """XV for ``V`` (d, t) → (n, t). Cost: one multiplication per stored number and column."""
 
     @abstractmethod
+    def transposed_product(self, U: Array) -> Array:
+        """XᵀU for ``U`` (n, t) → (d, t). Cost: as :meth:`product`."""
+
+    @abstractmethod
     def times(self, V: Array, mean: Array) -> Array:
         """(X − 1·meanᵀ) V for ``V`` (d, t) → (n, t). Cost: as :meth:`product`."""
 
@@ -98,8 +102,12 @@ class Rows(ABC):
         was first.
         """
 
-    def prepare(self, budget: float) -> None:
-        """Make what repeated products are faster with, if it takes at most ``budget`` bytes."""
+    @abstractmethod
+    def prepare(self, budget: float) -> float:
+        """Make what repeated products are faster with, if it takes at most ``budget`` bytes.
+
+        Returns what is left of the budget.
+        """
 
     def copy(self) -> Rows:
         """The same rows, of which nobody else has a reference."""

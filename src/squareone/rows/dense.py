@@ -49,6 +49,9 @@ class DenseRows(Rows):
     def cross(self, other: Rows, out: Array) -> None:
         np.matmul(self.X, other.X.T, out=out)
 
+    def prepare(self, budget: float) -> float:
+        return budget
+
     def _centred(self, rows: slice, mean: Array, factor: float = 1.0) -> Array:
         block = self.X[rows] - mean.astype(self.dtype)
         if factor != 1.0:
@@ -57,6 +60,9 @@ class DenseRows(Rows):
 
     def product(self, V: Array) -> Array:
         return self.X @ V
+
+    def transposed_product(self, U: Array) -> Array:
+        return self.X.T @ U
 
     def times(self, V: Array, mean: Array) -> Array:
         """Centred block by block: the digits that the mean would cost are not lost."""

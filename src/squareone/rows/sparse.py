@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -79,6 +80,10 @@ class SparseRows(Rows):
     def cross(self, other: Rows, out: Array) -> None:
         out[...] = (self.X @ other.X.T).toarray()
 
+    def transposed_product(self, U: Array) -> Array:
+        turned = self._transposed
+        return self.X.T @ U if turned is None else turned.product(U)
+
     def times(self, V: Array, mean: Array) -> Array:
         result = self.product(V)
         if mean.any():
@@ -86,8 +91,7 @@ class SparseRows(Rows):
         return result
 
     def transposed_times(self, U: Array, mean: Array) -> Array:
-        turned = self._transposed
-        result = self.X.T @ U if turned is None else turned.product(U)
+        result = self.transposed_product(U)
         if mean.any():
             result -= np.outer(mean, U.sum(axis=0, dtype=np.float64)).astype(result.dtype)
         return result
@@ -109,12 +113,13 @@ class SparseRows(Rows):
         result -= np.outer(weight * scaled, scaled)
         return result
 
-    def prepare(self, budget: float) -> None:
+    def prepare(self, budget: float) -> float:
         """Store the transpose by its own rows: its products can then be shared among cores."""
-        n, d = self.shape
-        needed = self.X.data.nbytes + self.X.indices.nbytes + (d + 1) * 8.0
-        if self._transposed is None and needed <= budget:
-            self._transposed = SparseRows(self.X.T.tocsr())
+        needed = self.X.data.nbytes + self.X.indices.nbytes + 8.0 * self.shape[1]
+        if self._transposed is not None or needed > budget:
+            return budget
+        self._transposed = SparseRows(self.X.T.tocsr())
+        return budget - needed
 
     def product(self, V: Array) -> Array:
         """SciPy's compiled loop, which releases the interpreter lock, on every core."""
@@ -139,7 +144,7 @@ class SparseRows(Rows):
         cuts[0], cuts[-1] = 0, n
         return [
             (slice(a, b), _view(self.X, a, b))
-            for a, b in zip(cuts[:-1], cuts[1:], strict=True)
+            for a, b in pairwise(cuts)
             if b > a
         ]
 
