@@ -121,7 +121,9 @@ def _iterate(problem: Problem) -> KrylovFactor:
         budget = plan.memory_limit - plan.chosen.needed
         limits = Limits(problem.tolerance, problem.most_iterations, budget, problem.watch)
         rows = CentredRows.of(problem.X, problem.weighting())
-        factor = KrylovFactor(rows, problem.Y, limits, int(problem.rng.randint(2**31 - 1)))
+        seed = int(problem.rng.randint(2**31 - 1))
+        least = np.inf if isinstance(alpha, str) else float(np.min(alpha))
+        factor = KrylovFactor(rows, problem.Y, limits, seed, least)
         if isinstance(alpha, float):
             factor.reach(np.array([alpha]))
     return factor

@@ -109,6 +109,10 @@ class Rows(ABC):
         Returns what is left of the budget.
         """
 
+    @abstractmethod
+    def astype(self, dtype: np.dtype) -> Rows:
+        """The same rows in another precision; themselves where it is theirs."""
+
     def copy(self) -> Rows:
         """The same rows, of which nobody else has a reference."""
         return rows_of(self.X.copy())

@@ -49,6 +49,9 @@ class DenseRows(Rows):
     def cross(self, other: Rows, out: Array) -> None:
         np.matmul(self.X, other.X.T, out=out)
 
+    def astype(self, dtype: np.dtype) -> DenseRows:
+        return self if dtype == self.dtype else DenseRows(self.X.astype(dtype))
+
     def prepare(self, budget: float) -> float:
         return budget
 

@@ -12,7 +12,7 @@ from ..arrays import Array, for_each, thread_budget
 from .base import Rows, dealt_sums, gram_blocks
 
 # Pieces per core into which a product is cut: cores end together, and a piece is still long.
-_PIECES = 4
+_PIECES = 2
 # Below so many multiplications threads cost more than they save.
 _WORTH_THREADS = 200_000
 
@@ -112,6 +112,10 @@ class SparseRows(Rows):
         scaled = mean * factor
         result -= np.outer(weight * scaled, scaled)
         return result
+
+    def astype(self, dtype: np.dtype) -> SparseRows:
+        """Where numbers stand is told by the same arrays."""
+        return self if dtype == self.dtype else SparseRows(_like(self.X, self.X.data.astype(dtype)))
 
     def prepare(self, budget: float) -> float:
         """Store the transpose by its own rows: its products can then be shared among cores."""

@@ -75,7 +75,7 @@ def evaluate(objective: Objective, factor: Factor, alphas: Array) -> Path:
         scores.append(objective(factor, part))
         known = factor.leverages_at_hand
         dof.append(factor.degrees_of_freedom(part) if known else np.full(part.size, np.nan))
-    bits = np.full(alphas.size, 8 * factor.targets.dtype.itemsize)
+    bits = np.full(alphas.size, factor.bits)
     compared, errors, bias, reported = (
         np.concatenate(each, axis=1) for each in zip(*scores, strict=True)
     )

@@ -69,6 +69,11 @@ class Factor(ABC):
         return []
 
     @property
+    def bits(self) -> int:
+        """The precision in which λ are compared."""
+        return 8 * self.targets.dtype.itemsize
+
+    @property
     def n(self) -> int:
         """Rows that take part in the fit."""
         return self.targets.shape[0]

@@ -55,6 +55,10 @@ class CentredRows:
         """Rows and features."""
         return self.rows.shape
 
+    def astype(self, dtype: np.dtype) -> CentredRows:
+        """The same in another precision; the mean is not rounded."""
+        return replace(self, rows=self.rows.astype(dtype), weighting=self.weighting.astype(dtype))
+
     def owned(self) -> CentredRows:
         """The same with a copy of the rows, which nobody else can change."""
         return replace(self, rows=self.rows.copy())

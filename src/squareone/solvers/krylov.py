@@ -8,13 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Array, blocks
+from ..arrays import Array, blocks, shared_cores
 from .factor import Factor, Visitor
 from .features import CentredRows
 from .lanczos import LanczosSequence
 from .normal import Limits, NormalEquations
 from .probes import Probes
 
+# Relative residuals down to this are reached in float32, for λ this share of what rounding is
+# relative to.
+_SINGLE_TOLERANCE, _SINGLE_MARGIN = 1e-5, 100.0 * float(np.finfo(np.float64).eps)
 # Steps after which the largest eigenvalue is known well enough to be the unit of a grid of λ.
 _FIRST_STEPS = 6
 # Numbers, at most, in an array with a column for every target and λ.
@@ -33,6 +36,9 @@ class KrylovFactor(Factor):
     The leverages are estimated by random probes, when they are asked for: see
     :class:`~squareone.solvers.probes.Probes`.
 
+    Where the tolerance and λ allow, float64 rows are multiplied in float32, in half the time. The
+    coefficients are then checked, and if need be corrected, in float64.
+
     **Cost**: per step two products with t columns, each a multiplication per stored number and
     column; some twenty steps where λ is a hundredth of the largest eigenvalue, some two hundred
     where it is a ten-thousandth. min(n, d)·t numbers per step are kept.
@@ -41,30 +47,45 @@ class KrylovFactor(Factor):
     takes_rows = True
     grid_decades = (2, 1)
 
-    def __init__(self, rows: CentredRows, Y: Array, limits: Limits, seed: int) -> None:
+    def __init__(
+        self, rows: CentredRows, Y: Array, limits: Limits, seed: int, least: float = np.inf
+    ) -> None:
+        """``least`` is the smallest λ there will be, where that is known."""
         self.rows = rows
         self.weighting = rows.weighting
         self.targets, self.means = self.weighting.targets(Y)
         self.alpha_units = rows.alpha_units
         self._Y = Y
         self._seed = seed
-        self._equations = NormalEquations(rows, limits)
-        self._sequence = self._equations.sequence(self._right)
-        for _ in range(min(_FIRST_STEPS, *rows.shape, limits.most)):
-            self._sequence.advance()
-        self.largest = self.rounded = rows.in_user_units(self._sequence.largest)
+        single = np.dtype(np.float32)
+        if limits.tolerance >= _SINGLE_TOLERANCE:
+            self._begin(single, limits)
+        if limits.tolerance < _SINGLE_TOLERANCE or least < _SINGLE_MARGIN * self.rounded:
+            self._begin(self.targets.dtype, limits)
         self._without: dict[bytes, KrylovFactor] = {}
         #: The largest relative residual of the coefficients, computed from these themselves.
         self.residual = np.nan
 
-    @cached_property
-    def _right(self) -> Array:
-        """ỹ (n, t), or X̃ᵀỹ (d, t)."""
-        return self._equations.right_hand_side(self.targets)
+    def _begin(self, dtype: np.dtype, limits: Limits) -> None:
+        """The first steps, which show the largest eigenvalue, in this precision."""
+        self._equations = NormalEquations(self.rows.astype(dtype), limits)
+        right = self._equations.right_hand_side(self.targets.astype(dtype, copy=False))
+        self._sequence = self._equations.sequence(right)
+        with shared_cores():
+            for _ in range(min(_FIRST_STEPS, *self.rows.shape, limits.most)):
+                self._sequence.advance()
+        self.largest = self.rows.in_user_units(self._sequence.largest)
+        # λ is compared with the rounding of these products, not of those that check the result
+        coarser = float(np.finfo(dtype).eps / np.finfo(self.targets.dtype).eps)
+        self.rounded = self.largest * coarser
+
+    @property
+    def bits(self) -> int:
+        return 8 * self._equations.rows.rows.dtype.itemsize
 
     @cached_property
     def _probes(self) -> Probes:
-        return Probes(self._equations, self.targets.dtype, self._seed)
+        return Probes(self._equations, self._seed)
 
     @property
     def iterations(self) -> int:
@@ -97,19 +118,21 @@ class KrylovFactor(Factor):
         Rows are copied; nobody watches any more, and what folds needed is given up.
         """
         self._without.clear()
-        self.rows = self._equations.settle()
+        self.rows = self.rows.owned()
+        self._equations.settle()
 
     def chunks(self, alphas: Array, *, held: bool) -> list[Array]:
-        widest = max(self._right.size, self.targets.size)
+        widest = max(self.rows.shape) * self.targets.shape[1]
         size = max(1, min(alphas.size, _PATH_NUMBERS // max(1, widest)))
         return [alphas[piece] for piece in blocks(alphas.size, size)]
 
     def visit(self, alphas: Array, visitor: Visitor) -> None:
         shifts = self.reach(alphas)
-        complements = self._probes.complements(shifts).astype(self.targets.dtype)
+        complements = self._probes.complements(shifts)
+        dtype = self._equations.rows.rows.dtype
         self._equations.left_over(
             self._sequence,
-            self.targets,
+            self.targets.astype(dtype, copy=False),
             shifts,
             lambda rows, left: visitor(rows, left, complements[rows]),
         )
@@ -132,7 +155,8 @@ class KrylovFactor(Factor):
         t, L = weights.shape[1:]
         solutions = rest._sequence.combined(weights).reshape(-1, t * L)
         V = rest._equations.hyperplanes(solutions)
-        values = rest.rows.like(self.rows.rows[removed], V).reshape(-1, t, L)
+        values = rest._equations.rows.like(self._equations.rows.rows[removed], V)
+        values = values.reshape(-1, t, L)
         values += rest.means[:, None].astype(values.dtype)
         errors = self._Y[removed, :, None] - values
         root = self.weighting.root
@@ -141,12 +165,13 @@ class KrylovFactor(Factor):
     def _fit_without(self, removed: Array) -> KrylovFactor:
         kept = np.delete(np.arange(self.n), removed)
         rows = CentredRows.of(self.rows.rows[kept].X, self.weighting.restricted(kept))
-        return KrylovFactor(rows, self._Y[kept], self._equations.limits, self._seed)
+        least = 0.0 if self.bits == 64 else np.inf
+        return KrylovFactor(rows, self._Y[kept], self._equations.limits, self._seed, least)
 
     def coefficients(self, alphas: Array) -> tuple[Array, Array]:
         """Certified: the residual is computed from the solution, not from the recurrences."""
         shifts = self.reach(alphas)
-        solutions = _at_own(self._sequence, shifts)
+        solutions = _at_own(self._sequence, shifts).astype(self.targets.dtype, copy=False)
         V, left = self._checked(solutions, shifts)
         self.residual = self._relative(left)
         for _ in range(_CORRECTIONS):
@@ -162,17 +187,18 @@ class KrylovFactor(Factor):
 
     def _checked(self, solutions: Array, shifts: Array) -> tuple[Array, Array]:
         """Hyperplanes (d, t), and what is left of the right-hand sides with λ (t,) each."""
-        V = self._equations.hyperplanes(solutions)
-        applied = self.rows.times(V)
-        if not self._equations.dual:
-            applied = self.rows.transposed_times(applied)
-        return V, self._right - applied - solutions * shifts.astype(solutions.dtype)
+        shifted = solutions * shifts.astype(solutions.dtype)
+        if self._equations.dual:
+            V = self.rows.transposed_times(solutions)
+            return V, self.targets - self.rows.times(V) - shifted
+        left = self.rows.transposed_times(self.targets - self.rows.times(solutions))
+        return solutions, left - shifted
 
     def _correction(self, left: Array, shifts: Array) -> Array:
         """The solution for what is left: in single precision recurrences and truth part ways."""
-        again = self._equations.sequence(left)
+        again = self._equations.sequence(left.astype(self._equations.rows.rows.dtype, copy=False))
         self._equations.reach(again, shifts, 0.1 * self._equations.limits.tolerance / self.residual)
-        return _at_own(again, shifts)
+        return _at_own(again, shifts).astype(left.dtype, copy=False)
 
     def _relative(self, left: Array) -> float:
         norms = np.sqrt(np.einsum("ij,ij->j", left, left, dtype=np.float64))
@@ -182,7 +208,7 @@ class KrylovFactor(Factor):
         scaled = float(self.scaled(alpha))
         if scaled == 0.0:
             return np.inf
-        eps = float(np.finfo(self.targets.dtype).eps)
+        eps = float(np.finfo(self.targets.dtype).eps)  # of the products that check the result
         return eps * (self._sequence.largest + scaled) / scaled
 
     def energies(self, alphas: Array) -> Array:
@@ -211,7 +237,7 @@ class KrylovFactor(Factor):
             self._equations.reach(sequence, shifts)
             solutions = _at_own(sequence, np.repeat(shifts, start.shape[1]))
             dual = self._equations.dual
-            found[:, columns] = solutions if dual else self.rows.times(solutions)
+            found[:, columns] = solutions if dual else self._equations.rows.times(solutions)
         return self._with_mean(found)
 
     def variances(self, alpha: float, queries: Any, prior: Array) -> Array:
@@ -232,8 +258,9 @@ class KrylovFactor(Factor):
         """New rows (m, d) as X̃x (n, b), or x (d, b), a few at a time: they are dense here."""
         few = max(1, _QUERY_NUMBERS // max(self.rows.shape))
         for columns in blocks(queries.shape[0], few):
-            x = self.rows.centred_like(queries[columns]).T
-            yield columns, self.rows.times(x) if self._equations.dual else x
+            rows = self._equations.rows
+            x = rows.centred_like(queries[columns]).T.astype(rows.rows.dtype)
+            yield columns, rows.times(x) if self._equations.dual else x
 
 
 def _at_own(sequence: LanczosSequence, shifts: Array) -> Array:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ..arrays import Array
+from ..arrays import Array, shared_cores
 from .features import CentredRows
 from .lanczos import LanczosSequence, Watcher
 
@@ -55,12 +55,11 @@ class NormalEquations:
         self.limits = replace(limits, budget=rows.rows.prepare(limits.budget))
         self.dual = rows.shape[0] <= rows.shape[1]
 
-    def settle(self) -> CentredRows:
+    def settle(self) -> None:
         """Take a copy of the rows, which nobody else can change; nobody watches any more."""
         self.limits = replace(self.limits, watch=_unwatched)
         self.rows = self.rows.owned()
         self.rows.rows.prepare(self.limits.budget)
-        return self.rows
 
     def operator(self, V: Array) -> Array:
         """X̃X̃ᵀV for ``V`` (n, c), or X̃ᵀX̃V for ``V`` (d, c)."""
@@ -81,7 +80,8 @@ class NormalEquations:
         """Make a sequence long enough for ``shifts`` (L,); the largest relative residual."""
         limits = self.limits
         tolerance = max(tolerance, limits.tolerance)
-        return sequence.extend(float(shifts.min()), tolerance, limits.most, limits.watch)
+        with shared_cores():
+            return sequence.extend(float(shifts.min()), tolerance, limits.most, limits.watch)
 
     def left_over(
         self,

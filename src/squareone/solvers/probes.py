@@ -25,7 +25,6 @@ class Probes:
     Parameters
     ----------
     equations : NormalEquations
-    dtype : dtype
     seed : int
 
     Notes
@@ -33,11 +32,11 @@ class Probes:
     **Cost**: as a fit to twenty targets, to a larger residual.
     """
 
-    def __init__(self, equations: NormalEquations, dtype: np.dtype, seed: int) -> None:
+    def __init__(self, equations: NormalEquations, seed: int) -> None:
         self._equations = equations
         self._weighting = equations.rows.weighting
         signs = np.random.RandomState(seed).randint(0, 2, (self._weighting.n, PROBES))
-        self._signs = (2 * signs - 1).astype(dtype)
+        self._signs = (2 * signs - 1).astype(equations.rows.rows.dtype)
         u = self._weighting.direction
         self._columns = self._signs if u is None else self._signs - np.outer(u, u @ self._signs)
         self._sequence = equations.sequence(equations.right_hand_side(self._columns))

@@ -44,6 +44,12 @@ class Weighting:
         direction = (root / np.linalg.norm(root)).astype(dtype) if intercept else None
         return cls(n, None if weights is None else root.astype(dtype), direction, unit)
 
+    def astype(self, dtype: np.dtype) -> Weighting:
+        """The same in another precision."""
+        root = None if self.root is None else self.root.astype(dtype)
+        u = None if self.direction is None else self.direction.astype(dtype)
+        return Weighting(self.n, root, u, self.unit)
+
     def restricted(self, rows: Array) -> Weighting:
         """The same for ``rows`` (m,) only."""
         root = None if self.root is None else self.root[rows]
