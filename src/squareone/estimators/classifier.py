@@ -14,7 +14,7 @@ from ..arrays import Array
 from ..files import Fields, refuse
 from ..kernels import Kernel
 from ..models.probabilities import CALIBRATIONS
-from ..targets import Labels
+from ..targets import CODINGS, Coding, Labels
 from .base import RegularisedLeastSquares
 from .bounded import Bounded
 from .class_weights import with_class_weight
@@ -123,6 +123,7 @@ coef_, intercept_, plan_, n_features_in_, feature_names_in_
         "class_weight": [None, dict, StrOptions({"balanced"})],
         "calibration": [None, StrOptions(set(CALIBRATIONS))],
         "threshold": [None, str, callable, Real, "array-like"],
+        "coding": [StrOptions(set(CODINGS)), Coding],
     }
 
     def __init__(
@@ -146,6 +147,7 @@ coef_, intercept_, plan_, n_features_in_, feature_names_in_
         class_weight: dict[Any, float] | str | None = None,
         calibration: str | None = "temperature",
         threshold: Any = None,
+        coding: str | Coding = "one_vs_all",
     ) -> None:
         super().__init__(
             kernel,
@@ -167,6 +169,7 @@ coef_, intercept_, plan_, n_features_in_, feature_names_in_
         self.class_weight = class_weight
         self.calibration = calibration
         self.threshold = threshold
+        self.coding = coding
 
     def decision_function(self, X: Any) -> Array:
         """Decision values: above zero means the second class, or the label; the largest class wins.
@@ -244,7 +247,8 @@ coef_, intercept_, plan_, n_features_in_, feature_names_in_
     def _read_targets(self, X: Array, y: Any) -> tuple[Array, Labels, Array]:
         y = check_labels(y, X)
         check_classification_targets(y)
-        targets = Labels.of(y)
+        coding = CODINGS[self.coding]() if isinstance(self.coding, str) else self.coding
+        targets = Labels.of(y).coded(coding, rotated=not self.alpha_per_target)
         return y, targets, targets.columns(y, X.dtype)
 
     def _row_weights(self, y: Array, weights: Array | None) -> Array | None:

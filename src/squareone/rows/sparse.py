@@ -146,11 +146,7 @@ class SparseRows(Rows):
         n = self.shape[0]
         cuts = np.searchsorted(self.X.indptr, np.linspace(0, self.stored, count + 1))
         cuts[0], cuts[-1] = 0, n
-        return [
-            (slice(a, b), _view(self.X, a, b))
-            for a, b in pairwise(cuts)
-            if b > a
-        ]
+        return [(slice(a, b), _view(self.X, a, b)) for a, b in pairwise(cuts) if b > a]
 
 
 def _like(X: Any, data: Array) -> Any:

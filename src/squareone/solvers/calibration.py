@@ -195,7 +195,11 @@ def _sparse(columns: int, dtype: Any) -> _Probe:
     n, d, row = 4096, 16_384, 64
     rng = np.random.default_rng(0)
     indices = np.sort(rng.integers(0, d // row, (n, row)) + np.arange(0, d, d // row), axis=1)
-    parts = np.ones(n * row, dtype), indices.ravel().astype(np.int32), np.arange(0, n * row + 1, row)
+    parts = (
+        np.ones(n * row, dtype),
+        indices.ravel().astype(np.int32),
+        np.arange(0, n * row + 1, row),
+    )
     X = rows_of(csr_array(parts, shape=(n, d)))
     V = _rows(d, columns, dtype)
 

@@ -28,6 +28,11 @@ class Coding(BaseEstimator):
     predicted are read (:meth:`_values`).
     """
 
+    @property
+    def linear(self) -> bool:
+        """Whether decision values are linear in the columns."""
+        return True
+
     @abstractmethod
     def check_parameters(self) -> None:
         """Raise if a parameter is out of its range, saying what came and what was expected."""
@@ -78,7 +83,7 @@ class OneVsAll(Coding):
 
     Examples
     --------
-    >>> from squareone.targets.codes import OneVsAll
+    >>> from squareone.targets import OneVsAll
     >>> OneVsAll().matrix(3)
     array([[ 1., -1., -1.],
            [-1.,  1., -1.],
@@ -119,7 +124,7 @@ class OneVsOne(Coding):
     Examples
     --------
     >>> import numpy as np
-    >>> from squareone.targets.codes import OneVsOne
+    >>> from squareone.targets import OneVsOne
     >>> M = OneVsOne().matrix(3)
     >>> M
     array([[ 1.,  1.,  0.],
@@ -131,6 +136,11 @@ class OneVsOne(Coding):
 
     def check_parameters(self) -> None:
         return
+
+    @property
+    def linear(self) -> bool:
+        """No: votes are counted."""
+        return False
 
     def _rows(self, k: int) -> Array:
         first, second = np.triu_indices(k, 1)
@@ -181,7 +191,7 @@ class BCH(Coding):
     Examples
     --------
     >>> import numpy as np
-    >>> from squareone.targets.codes import BCH
+    >>> from squareone.targets import BCH
     >>> coding = BCH(length=63, decoding="hamming")
     >>> coding.dimension(20), coding.designed_distance(20)
     (7, 31)
@@ -213,6 +223,11 @@ class BCH(Coding):
             known = _listed([f'"{name}"' for name in _READ])
             msg = f"BCH(decoding={self.decoding!r}): decoding must be one of {known}"
             raise ValueError(msg)
+
+    @property
+    def linear(self) -> bool:
+        """With "correlation"."""
+        return self.decoding == "correlation"
 
     def dimension(self, k: int) -> int:
         """The message bits of the code for ``k`` classes."""
