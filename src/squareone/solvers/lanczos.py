@@ -84,7 +84,8 @@ class LanczosSequence:
     def extend(self, shift: float, tolerance: float, most: int, watch: Watcher) -> float:
         """Go on until all residuals at ``shift`` are small, or there are ``most`` steps.
 
-        At least one step is made. Larger shifts are then at least as good. Returns the largest relative residual.
+        At least one step is made. Larger shifts are then at least as good. Returns the largest
+        relative residual.
         """
         shifts = np.array([shift])
         left, pivot = self._left(shifts)

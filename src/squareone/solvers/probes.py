@@ -61,7 +61,7 @@ class Probes:
         return self._group_means(shifts)[0].mean(axis=0).sum(axis=0)
 
     def _group_means(self, shifts: Array) -> tuple[Array, Array]:
-        """z(I − H)z over the probes of each group (GROUPS, n, L); the variance of one probe (L,)."""
+        """z(I − H)z, the means of groups of probes (GROUPS, n, L), and the variance of one (L,)."""
         key = shifts.tobytes()
         if self._latest is None or self._latest[0] != key:
             self._latest = (key, *self._ask(shifts))
