@@ -64,7 +64,11 @@ class Lasting:
         """Columns of the user's rows; with a precomputed kernel as many as rows."""
         return self.n_rows if self.sample.given else self.sample.X.shape[1]
 
+    def _prepare_to_last(self) -> None:
+        """Compute what could not be had any more without the factorisation."""
+
     def __getstate__(self) -> dict[str, Any]:
+        self._prepare_to_last()
         state = {**vars(self), "_factor": None, "_objective": self._lasting_objective()}
         del state["_lock"]
         return state
@@ -103,6 +107,7 @@ class Lasting:
             - ``calibrated_by``, ``scale``, ``keep_factor`` and ``memory_limit``: parameters of
               the fit
         """
+        self._prepare_to_last()
         objective = self._lasting_objective()
         return {
             "kernel": self.sample.kernel,

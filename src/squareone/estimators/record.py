@@ -101,6 +101,13 @@ class Record(Lasting):
         if not keep_factor:
             self._factor = None
 
+    def _prepare_to_last(self) -> None:
+        """The leave-one-out values that probabilities need, where rows are not kept."""
+        remade = not (self.sample.linear or self.sample.given)
+        if self.calibrated_by is None or self._factor is None or remade or self.kept.size < 2:
+            return
+        _ = self.leave_one_out_values
+
     @contextmanager
     def answering(self, name: str) -> Iterator[Factor]:
         """The factorisation, made again if need be, for what is asked by ``name``.

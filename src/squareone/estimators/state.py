@@ -252,6 +252,7 @@ def _candidate(found: Fields) -> Candidate:
             found.take("bytes", float),
             found.take("form", str),
             found.take("refused", str),
+            found.take("least", float),
         )
 
 

@@ -60,7 +60,7 @@ def solve(problem: Problem) -> Outcome:
     with problem.stage("coefficients"):
         model = _model(problem, factor, alphas)
         report_conditioning(factor, alphas)
-        report_convergence(factor, problem.tolerance, path)
+        report_convergence(factor, alphas, problem.tolerance, path)
     return Outcome(alphas, model, factor, path, [] if found is None else found.steps)
 
 
@@ -201,12 +201,16 @@ def report_conditioning(factor: Factor, alphas: Array) -> None:
         )
 
 
-def report_convergence(factor: Factor, tolerance: float, path: Path | None) -> None:
+def report_convergence(
+    factor: Factor, alphas: Array, tolerance: float, path: Path | None
+) -> None:
     """Warn where an iteration ended before the residual was as small as it should be."""
     if not isinstance(factor, KrylovFactor):
         return
     remedy = "Raise max_iter or tol, or use larger alphas"
-    if factor.residual > tolerance:
+    # what is lost by rounding is reported as that
+    reachable = max(tolerance, 10.0 * factor.error_estimate(float(alphas.min())))
+    if factor.residual > reachable:
         warnings.warn(
             f"krylov stopped after {factor.iterations} iterations at a relative residual of "
             f"{factor.residual:.2g}; tol={tolerance:.2g} was asked for. {remedy}"

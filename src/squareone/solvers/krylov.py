@@ -13,7 +13,7 @@ from .factor import Factor, Visitor
 from .features import CentredRows
 from .lanczos import LanczosSequence
 from .normal import Limits, NormalEquations
-from .probes import Probes
+from .probes import Leverages, leverages_of
 
 # Relative residuals down to this are reached in float32, for λ this share of what rounding is
 # relative to.
@@ -84,8 +84,8 @@ class KrylovFactor(Factor):
         return 8 * self._equations.rows.rows.dtype.itemsize
 
     @cached_property
-    def _probes(self) -> Probes:
-        return Probes(self._equations, self._seed)
+    def _leverages(self) -> Leverages:
+        return leverages_of(self._equations, self._seed)
 
     @property
     def iterations(self) -> int:
@@ -95,7 +95,7 @@ class KrylovFactor(Factor):
     @property
     def leverages_at_hand(self) -> bool:
         """Whether the probes have been made."""
-        return "_probes" in vars(self)
+        return "_leverages" in vars(self)
 
     @property
     def exhausted(self) -> bool:  # type: ignore[override]
@@ -128,7 +128,7 @@ class KrylovFactor(Factor):
 
     def visit(self, alphas: Array, visitor: Visitor) -> None:
         shifts = self.reach(alphas)
-        complements = self._probes.complements(shifts)
+        complements = self._leverages.complements(shifts)
         dtype = self._equations.rows.rows.dtype
         self._equations.left_over(
             self._sequence,
@@ -138,11 +138,11 @@ class KrylovFactor(Factor):
         )
 
     def estimates_without(self, alphas: Array) -> list[Array]:
-        return self._probes.without_group(self.scaled(alphas))
+        return self._leverages.without_group(self.scaled(alphas))
 
     def degrees_of_freedom(self, alphas: Array) -> Array:
         """An estimate: n − Σ(1 − h) by random probes."""
-        return self.n - self._probes.traces(self.scaled(alphas))
+        return self.n - self._leverages.traces(self.scaled(alphas))
 
     def errors_without(self, alphas: Array, removed: Array) -> Array:
         """By a sequence of their own, for the other rows; it is kept for further λ."""
@@ -175,12 +175,12 @@ class KrylovFactor(Factor):
         V, left = self._checked(solutions, shifts)
         self.residual = self._relative(left)
         for _ in range(_CORRECTIONS):
-            if self.residual <= self._equations.limits.tolerance:
+            if self.residual <= self._equations.limits.tolerance or self.exhausted:
                 break
             corrected = solutions + self._correction(left, shifts)
             V_new, left = self._checked(corrected, shifts)
             residual = self._relative(left)
-            if not residual < 0.9 * self.residual:  # rounding, or no more steps, is the limit
+            if not residual < 0.9 * self.residual:  # rounding is the limit
                 break
             solutions, V, self.residual = corrected, V_new, residual
         return self.rows.hyperplane(V, self.means)

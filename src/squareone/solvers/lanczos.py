@@ -70,13 +70,13 @@ class LanczosSequence:
         """The largest eigenvalue of A, from below: that of the tridiagonal matrices T."""
         from scipy.linalg import eigvalsh_tridiagonal  # imported late, and seldom needed
 
-        if not self._diagonal:
-            return 0.0
+        if self.steps < 2:
+            return float(np.max(self._diagonal, initial=0.0))
         alpha, beta = np.array(self._diagonal), np.array(self._below[:-1])
         last = self.steps - 1
         return max(
             float(eigvalsh_tridiagonal(a, b, select="i", select_range=(last, last))[0])
-            for a, b in zip(alpha.T, beta.reshape(last, -1).T, strict=True)
+            for a, b in zip(alpha.T, beta.T, strict=True)
         )
 
     # --- the sequence ---

@@ -3,7 +3,7 @@
 For a vector z of random signs z_i ((I − H)z)_i is 1 − h_i on average. A few probes leave noise of
 about a tenth in each row, and their scatter says how much: rows are drawn together by as much as
 that noise explains of their differences (the best linear estimate of each), and no further than
-is possible.
+is possible. A few rows need no probes: each is a right-hand side of its own.
 """
 
 from __future__ import annotations
@@ -15,11 +15,58 @@ from .normal import NormalEquations
 
 #: Probes, and the groups they are in: without one of these the result says how sure it is.
 PROBES, GROUPS = 20, 4
+# Rows up to which every leverage is solved for.
+_FEW_ROWS = 64
 # A finer residual would be lost in the noise.
 _TOLERANCE = 3e-3
 
 
-class Probes:
+def leverages_of(equations: NormalEquations, seed: int) -> Leverages:
+    """Exact for a few rows, estimated for more."""
+    few = equations.rows.shape[0] <= _FEW_ROWS
+    return Leverages(equations) if few else Probes(equations, seed)
+
+
+class Leverages:
+    """1 − h for every λ, with a right-hand side for every row.
+
+    **Cost**: as a fit to n targets.
+    """
+
+    def __init__(self, equations: NormalEquations) -> None:
+        self._equations = equations
+        self._weighting = equations.rows.weighting
+        self._begin(np.eye(self._weighting.n, dtype=equations.rows.rows.dtype))
+
+    def _begin(self, signs: Array) -> None:
+        """Columns (n, c) without what the intercept fits in full."""
+        u = self._weighting.direction
+        self._signs = signs
+        self._columns = signs if u is None else signs - np.outer(u, u @ signs)
+        equations = self._equations
+        self._sequence = equations.sequence(equations.right_hand_side(self._columns))
+
+    def complements(self, shifts: Array) -> Array:
+        """1 − h for ``shifts`` (L,) → (n, L)."""
+        found = np.empty((self._weighting.n, shifts.size))
+
+        def look(rows: slice, left: Array) -> None:
+            found[rows] = left[np.arange(left.shape[0]), np.arange(rows.start, rows.stop)]
+
+        self._equations.reach(self._sequence, shifts)
+        self._equations.left_over(self._sequence, self._columns, shifts, look)
+        return found
+
+    def without_group(self, shifts: Array) -> list[Array]:
+        """None: these are no estimates."""
+        return []
+
+    def traces(self, shifts: Array) -> Array:
+        """Σ(1 − h) (L,)."""
+        return self.complements(shifts).sum(axis=0)
+
+
+class Probes(Leverages):
     """Estimates of 1 − h for every λ, from probes that are drawn once.
 
     Parameters
@@ -36,10 +83,7 @@ class Probes:
         self._equations = equations
         self._weighting = equations.rows.weighting
         signs = np.random.RandomState(seed).randint(0, 2, (self._weighting.n, PROBES))
-        self._signs = (2 * signs - 1).astype(equations.rows.rows.dtype)
-        u = self._weighting.direction
-        self._columns = self._signs if u is None else self._signs - np.outer(u, u @ self._signs)
-        self._sequence = equations.sequence(equations.right_hand_side(self._columns))
+        self._begin((2 * signs - 1).astype(equations.rows.rows.dtype))
         self._latest: tuple[bytes, Array, Array] | None = None
 
     def complements(self, shifts: Array) -> Array:
