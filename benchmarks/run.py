@@ -24,12 +24,13 @@ from benchmarks import (  # noqa: E402
     predict,
     report,
     solvers,
+    text,
 )
 from benchmarks.case import Case, Scale  # noqa: E402
 
 CASES = [
     case
-    for theme in (kernels, solvers, linear, predict, afterwards, imports, memory, plans)
+    for theme in (kernels, solvers, linear, predict, afterwards, imports, memory, plans, text)
     for case in theme.CASES
 ]
 QUICK_SHRINK = 8
