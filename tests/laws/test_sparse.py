@@ -79,9 +79,7 @@ def test_classes(solver, coding, intercept):
     )
     dense, sparse = pair(estimator, X, y, weights)
     sparse_new = scipy.sparse.csr_matrix(new)
-    assert_allclose(
-        sparse.decision_function(sparse_new), dense.decision_function(new), atol=1e-8
-    )
+    assert_allclose(sparse.decision_function(sparse_new), dense.decision_function(new), atol=1e-8)
     assert_allclose(sparse.predict_proba(sparse_new), dense.predict_proba(new), atol=1e-6)
     assert_allclose(sparse.loo_predictions_, dense.loo_predictions_, atol=1e-8)
 

@@ -201,9 +201,7 @@ def report_conditioning(factor: Factor, alphas: Array) -> None:
         )
 
 
-def report_convergence(
-    factor: Factor, alphas: Array, tolerance: float, path: Path | None
-) -> None:
+def report_convergence(factor: Factor, alphas: Array, tolerance: float, path: Path | None) -> None:
     """Warn where an iteration ended before the residual was as small as it should be."""
     if not isinstance(factor, KrylovFactor):
         return
