@@ -133,7 +133,7 @@ class RegularisedLeastSquares(CallbackSupport, Written):
 
         Parameters
         ----------
-        X : array-like of shape (n, d)
+        X : array-like or sparse matrix of shape (n, d)
             Rows; for a precomputed kernel its matrix (n, n).
         y : array-like of shape (n,) or (n, t)
             Targets; for a classifier classes, or an indicator matrix of several labels per row.
@@ -309,7 +309,7 @@ class RegularisedLeastSquares(CallbackSupport, Written):
 
         Parameters
         ----------
-        X : array-like of shape (n, d)
+        X : array-like or sparse matrix of shape (n, d)
         y : array-like of shape (n,) or (n, t)
         sample_weight : array-like of shape (n,), optional
         groups : array-like of shape (n,), optional

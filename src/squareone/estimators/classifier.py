@@ -27,9 +27,9 @@ from .thresholds import check_threshold, find_thresholds, is_metric
 class RLSClassifier(ClassifierMixin, Bounded, RegularisedLeastSquares):
     """Regularised least-squares classification (RLSC): all classes and every λ at once.
 
-    Classes become columns of ±1 (one column for two classes, one against all for more, one per
-    label for an indicator matrix), which are fitted together as in :class:`RLSRegressor`; the
-    largest value wins.
+    Classes become columns of ±1 (one column for two classes, one against all or a code for more,
+    one per label for an indicator matrix), which are fitted together as in :class:`RLSRegressor`;
+    the largest value wins.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class RLSClassifier(ClassifierMixin, Bounded, RegularisedLeastSquares):
         chosen together with λ unless it is given.
     alpha : float, sequence of float or "auto", default="auto"
         λ, a grid to choose it from, or ``"auto"``; see :class:`RLSRegressor`.
-    solver : {"auto", "cholesky", "spectral", "svd", "gram"}, default="auto"
+    solver : {"auto", "cholesky", "spectral", "svd", "gram", "krylov"}, default="auto"
         See :class:`RLSRegressor`.
     criterion : {"loo", "gcv", "holdout", "marginal_likelihood"}, default="loo"
         How the width and λ are chosen, see :class:`RLSRegressor`; the held-out part is stratified.
@@ -60,9 +60,13 @@ class RLSClassifier(ClassifierMixin, Bounded, RegularisedLeastSquares):
         Keep the factorisation for what is asked later.
     random_state : int, RandomState instance or None, default=None
         For the rows behind the median distance, those a search for the width or a bracketed search
-        starts with, and the held-out part. None means 0: the same fit every time.
+        starts with, the held-out part, and random probes. None means 0: the same fit every time.
     verbose : int, default=0
         1: how far a fit is that takes more than a second; 2: also every λ and width looked at.
+    tol : float, default=1e-4
+        The relative residual at which ``"krylov"`` stops; other solvers have none.
+    max_iter : int or None, default=None
+        Its iterations at most, with a warning; None means 1,000.
     class_weight : dict, "balanced" or None, default=None
         Weights of classes, multiplied into ``sample_weight``; not for an indicator matrix, where
         each label would need weights, and a factorisation, of its own.
@@ -77,20 +81,27 @@ class RLSClassifier(ClassifierMixin, Bounded, RegularisedLeastSquares):
         scorer of labels), of which the second of ``classes_`` is the positive class, or a function
         ``metric(y_true, y_pred)`` of classes, greater is better: the threshold that is best on the
         leave-one-out values. ``sample_weight`` counts in it, ``class_weight`` does not.
+    coding : {"one_vs_all", "one_vs_one", "bch"} or Coding, default="one_vs_all"
+        How more than two classes become columns, and back again: see :mod:`squareone.targets`.
+        ``"bch"`` is ``BCH(63)``. All codings cost the same. Not for an indicator matrix; two classes
+        have one column in any coding.
 
     Attributes
     ----------
     classes_ : array of shape (k,)
         The classes, sorted; 0 … labels − 1 for an indicator matrix.
     alpha_, kernel_, path_, best_score_, effective_dof_, dual_coef_, centers_, center_indices_, \
-coef_, intercept_, plan_, n_features_in_, feature_names_in_
-        As in :class:`RLSRegressor`.
+coef_, intercept_, n_iter_, residual_, plan_, n_features_in_, feature_names_in_
+        As in :class:`RLSRegressor`; coefficients are those of the decision values, or where a
+        coding counts signs those of its columns.
+    code_ : array of shape (k, columns)
+        The targets of each class, where there is a coding other than one against all.
     loo_predictions_ : array of shape (n,), (n, k) or (n, labels)
         The decision values at each row of the fit without that row:
         ``classes_[loo_predictions_.argmax(axis=1)]`` are its leave-one-out labels (for two classes
         ``classes_[(loo_predictions_ > 0).astype(int)]``).
     loo_residuals_, leverages_, gacv_
-        As in :class:`RLSRegressor`, on the columns of ±1.
+        As in :class:`RLSRegressor`, on the columns of ±1 (those of the code, where there is one).
     loo_probabilities_ : array of shape (n, k) or (n, labels)
         Probabilities at each row of the fit without that row.
     threshold_ : float or array of shape (labels,)
@@ -176,7 +187,7 @@ coef_, intercept_, plan_, n_features_in_, feature_names_in_
 
         Parameters
         ----------
-        X : array-like of shape (m, d)
+        X : array-like or sparse matrix of shape (m, d)
             Rows; for a precomputed kernel its values with the training rows (m, n).
 
         Returns
@@ -191,7 +202,7 @@ coef_, intercept_, plan_, n_features_in_, feature_names_in_
 
         Parameters
         ----------
-        X : array-like of shape (m, d)
+        X : array-like or sparse matrix of shape (m, d)
             Rows; for a precomputed kernel its values with the training rows (m, n).
 
         Returns

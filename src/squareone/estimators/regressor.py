@@ -42,11 +42,12 @@ class RLSRegressor(RegressorMixin, RegularisedLeastSquares):
         is chosen but the width, where that is ``"auto"``. ``alpha="auto"`` takes a grid from the
         spectrum, widened while the best value sits at its edge and, by squared error, refined
         around it; or, for more rows, a bracketed search that looks at a handful of values.
-    solver : {"auto", "cholesky", "spectral", "svd", "gram"}, default="auto"
+    solver : {"auto", "cholesky", "spectral", "svd", "gram", "krylov"}, default="auto"
         ``"cholesky"``: one factorisation per λ, the least memory. ``"spectral"``: an
         eigendecomposition, every λ. ``"svd"`` and ``"gram"``: for the linear kernel, accurate and
-        fast respectively. ``"auto"`` decides by cost, memory and conditioning; :meth:`plan` shows
-        why.
+        fast respectively. ``"krylov"``: for the linear kernel, conjugate gradients for every λ at
+        once, with leverages estimated by random probes. ``"auto"`` decides by cost, memory and
+        conditioning, and takes the last one for sparse rows only; :meth:`plan` shows why.
     criterion : {"loo", "gcv", "holdout", "marginal_likelihood"}, default="loo"
         How σ and λ are chosen: exact leave-one-out, generalised cross-validation, one held-out
         part (``validation_fraction``), in closed form too, so that all rows stay in the final fit,
@@ -70,11 +71,15 @@ class RLSRegressor(RegressorMixin, RegularisedLeastSquares):
         can be computed later. It is never pickled.
     random_state : int, RandomState instance or None, default=None
         For the rows behind the median distance, those a search for the width or a bracketed search
-        starts with, and the held-out part. None means 0: the same fit every time.
+        starts with, the held-out part, and random probes. None means 0: the same fit every time.
     verbose : int, default=0
         1: how far a fit is that takes more than a second, on stderr (as bars where rich is
         installed); 2: also every λ and width looked at. scikit-learn's callbacks
         (``set_callbacks``) are supported where its version has them.
+    tol : float, default=1e-4
+        The relative residual at which ``"krylov"`` stops; other solvers have none.
+    max_iter : int or None, default=None
+        Its iterations at most, with a warning; None means 1,000.
     scale : float or "auto", default="auto"
         s, in the units of y: the Gaussian process behind ``return_std``, the gaussian interval and
         the likelihood has kernel s²k and noise s²λ/w. ``"auto"``: the most likely one.
@@ -87,7 +92,8 @@ class RLSRegressor(RegressorMixin, RegularisedLeastSquares):
         The kernel, with every parameter a number; with ``ard=True`` its ``sigma`` is an array (d,).
     path_ : dict of 1-D arrays
         ``alpha``, ``score``, its ``standard_error`` (over rows; NaN where unknown),
-        ``effective_dof`` and ``bits`` (precision of that step) of every λ looked at;
+        ``effective_dof`` and ``bits`` (precision of that step) of every λ looked at, and where
+        scores are estimates by probes their expected ``bias``;
         ``pandas.DataFrame(path_)`` works. With ``alpha_per_target`` also ``score_0`` and so on;
         ``score`` is then their mean. Where the width was searched also ``sigma`` and
         ``rows``: first the looks of that search, on so many rows, and last the path at the chosen
@@ -116,6 +122,10 @@ class RLSRegressor(RegressorMixin, RegularisedLeastSquares):
         Coefficients of the hyperplane; only with the linear kernel.
     intercept_ : float or array of shape (t,)
         b.
+    n_iter_ : int
+        Iterations of ``"krylov"``; 1 for other solvers.
+    residual_ : float
+        The relative residual that ``"krylov"`` ended at; zero for other solvers.
     plan_ : Plan
         The candidates, the choice, why, and the seconds each stage took.
     n_features_in_ : int
@@ -131,7 +141,8 @@ class RLSRegressor(RegressorMixin, RegularisedLeastSquares):
     -----
     **Cost**, for n rows: n²d + n³/3 flops and n² numbers for one λ; about 9n³ and 3n² for all of
     them with ``"spectral"``; about 4n³, most of it in float32, and n² numbers for the best one by
-    ``"cholesky"``. With the linear kernel and d < n features nd² to 6nd² flops. A search for the
+    ``"cholesky"``. With the linear kernel and d < n features nd² to 6nd² flops. With sparse rows of
+    s stored numbers and the linear kernel, 4s flops per target (or probe) and iteration. A search for the
     width takes ten to twenty eigendecompositions of at most 1,000 rows and, beyond these, about
     five looks at all rows of n²d + 2n³/3 flops each, in float32 where λ allows; the best λ by
     ``"cholesky"`` then needs one more, in place of a search of its own.
@@ -200,7 +211,7 @@ class RLSRegressor(RegressorMixin, RegularisedLeastSquares):
 
         Parameters
         ----------
-        X : array-like of shape (m, d)
+        X : array-like or sparse matrix of shape (m, d)
             Rows; for a precomputed kernel its values with the training rows (m, n).
         return_std : bool, default=False
             Return also the posterior standard deviation of f at each row, without the noise of a
@@ -237,7 +248,7 @@ class RLSRegressor(RegressorMixin, RegularisedLeastSquares):
 
         Parameters
         ----------
-        X : array-like of shape (m, d)
+        X : array-like or sparse matrix of shape (m, d)
             Rows; for a precomputed kernel its values with the training rows (m, n).
         coverage : float, default=0.9
             The share of new targets to be covered.
