@@ -83,8 +83,8 @@ class RLSClassifier(ClassifierMixin, Bounded, RegularisedLeastSquares):
         leave-one-out values. ``sample_weight`` counts in it, ``class_weight`` does not.
     coding : {"one_vs_all", "one_vs_one", "bch"} or Coding, default="one_vs_all"
         How more than two classes become columns, and back again: see :mod:`squareone.targets`.
-        ``"bch"`` is ``BCH(63)``. All codings cost the same. Not for an indicator matrix; two classes
-        have one column in any coding.
+        ``"bch"`` is ``BCH(63)``. All codings cost the same. Not for an indicator matrix; two
+        classes have one column in any coding.
 
     Attributes
     ----------

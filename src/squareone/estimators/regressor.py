@@ -142,8 +142,8 @@ class RLSRegressor(RegressorMixin, RegularisedLeastSquares):
     **Cost**, for n rows: n²d + n³/3 flops and n² numbers for one λ; about 9n³ and 3n² for all of
     them with ``"spectral"``; about 4n³, most of it in float32, and n² numbers for the best one by
     ``"cholesky"``. With the linear kernel and d < n features nd² to 6nd² flops. With sparse rows of
-    s stored numbers and the linear kernel, 4s flops per target (or probe) and iteration. A search for the
-    width takes ten to twenty eigendecompositions of at most 1,000 rows and, beyond these, about
+    s stored numbers and the linear kernel, 4s flops per target (or probe) and iteration. A search
+    for the width takes ten to twenty eigendecompositions of at most 1,000 rows and, beyond these, about
     five looks at all rows of n²d + 2n³/3 flops each, in float32 where λ allows; the best λ by
     ``"cholesky"`` then needs one more, in place of a search of its own.
 
