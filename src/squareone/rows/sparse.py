@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from ..arrays import Array, for_each, thread_budget
-from .base import Rows, dealt_sums, gram_blocks
+from .base import Rows, dealt_sums, gram_blocks, row_sums
+from .city_block import city_block
+from .lifted import LiftedSparseRows
 
 # Pieces per core into which a product is cut: cores end together, and a piece is still long.
 _PIECES = 4
@@ -42,6 +45,13 @@ class SparseRows(Rows):
     def dense(self) -> Array:
         return self.X.toarray()
 
+    def like(self, other: Rows) -> Rows:
+        if other.sparse:
+            return self
+        from .dense import DenseRows
+
+        return DenseRows(self.dense())
+
     def extremes(self) -> tuple[Array, Array]:
         n, d = self.shape
         lowest, highest = np.full(d, np.inf, self.dtype), np.full(d, -np.inf, self.dtype)
@@ -65,8 +75,8 @@ class SparseRows(Rows):
         return np.bincount(indices, weights=weights, minlength=d)
 
     def squares(self) -> Array:
-        totals = np.concatenate([[0.0], np.cumsum(np.square(self.X.data, dtype=np.float64))])
-        return np.diff(totals[self.X.indptr]).astype(self.dtype)
+        squares = np.square(self.X.data, dtype=np.float64)
+        return row_sums(squares, self.X.indptr).astype(self.dtype)
 
     def scaled(self, factors: float | Array) -> SparseRows:
         factors = np.asarray(factors, dtype=self.dtype)
@@ -76,8 +86,22 @@ class SparseRows(Rows):
     def origin(self, mean: Array) -> Array:
         return np.zeros_like(mean)
 
+    def standardised(self, origin: Array, widths: float | Array) -> SparseRows:
+        """Only divided: the origin of sparse rows is zero."""
+        widths = np.asarray(widths, dtype=self.dtype)
+        data = self.X.data / (widths if widths.ndim == 0 else widths[self.X.indices])
+        dtype = np.result_type(self.dtype, origin.dtype)  # as that of dense rows
+        return SparseRows(_like(self.X, data.astype(dtype, copy=False)))
+
+    def lifted(self, origin: Array, widths: float | Array, *, square_at: int) -> LiftedSparseRows:
+        rows = self.standardised(origin, widths)
+        return LiftedSparseRows(rows, -0.5 * rows.squares())
+
     def cross(self, other: Rows, out: Array) -> None:
         out[...] = (self.X @ other.X.T).toarray()
+
+    def city_block(self, other: Rows) -> Array:
+        return city_block(self.X, other.X)
 
     def times(self, V: Array, mean: Array) -> Array:
         result = self.product(V)
@@ -111,7 +135,7 @@ class SparseRows(Rows):
 
     def prepare(self, budget: float) -> None:
         """Store the transpose by its own rows: its products can then be shared among cores."""
-        n, d = self.shape
+        d = self.shape[1]
         needed = self.X.data.nbytes + self.X.indices.nbytes + (d + 1) * 8.0
         if self._transposed is None and needed <= budget:
             self._transposed = SparseRows(self.X.T.tocsr())
@@ -137,11 +161,19 @@ class SparseRows(Rows):
         n = self.shape[0]
         cuts = np.searchsorted(self.X.indptr, np.linspace(0, self.stored, count + 1))
         cuts[0], cuts[-1] = 0, n
-        return [
-            (slice(a, b), _view(self.X, a, b))
-            for a, b in zip(cuts[:-1], cuts[1:], strict=True)
-            if b > a
-        ]
+        return [(slice(a, b), _view(self.X, a, b)) for a, b in pairwise(cuts) if b > a]
+
+
+def canonical(X: Any) -> Any:
+    """A CSR matrix with sorted indices of 32 bits, where these suffice, and no duplicates."""
+    if not X.has_canonical_format:
+        X = X.copy()  # the user's stays as it is
+        X.sum_duplicates()
+    small = max(*X.shape, X.nnz) < np.iinfo(np.int32).max
+    if small and X.indices.dtype != np.int32:
+        indices, indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
+        X = type(X)((X.data, indices, indptr), shape=X.shape, copy=False)
+    return X
 
 
 def _like(X: Any, data: Array) -> Any:
