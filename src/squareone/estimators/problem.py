@@ -29,7 +29,7 @@ WORTH_A_WARNING = 1e-2
 class Request:
     """What the user asked for, checked, over all the user's rows; see :class:`Problem`."""
 
-    X: Array
+    X: Any
     targets: Responses | Labels
     columns: Array
     weights: Array | None
@@ -60,7 +60,7 @@ class Problem(Sample):
         Its solver may be changed for a better conditioned one where ``requested`` is ``"auto"``.
     kept : array (n,)
         Which of the user's rows these are: those of positive weight.
-    dropped : array
+    dropped : array or CSR matrix
         The other rows (m, d), or their kernel values (m, n).
     dropped_columns : array (m, t)
         Their targets.
@@ -72,7 +72,7 @@ class Problem(Sample):
     plan: Plan
     requested: str
     kept: Array
-    dropped: Array
+    dropped: Any
     dropped_columns: Array
     rng: np.random.RandomState
     searched_width: str = ""  # the name of the parameter that was "auto"
