@@ -1,7 +1,5 @@
 """Kernels of sparse rows are those of the same rows, dense; nothing of their size is made."""
 
-import tracemalloc
-
 import numpy as np
 import pytest
 import scipy.sparse
@@ -13,6 +11,7 @@ from squareone.kernels import Gaussian, Laplacian, Linear, Matern, Polynomial, P
 from squareone.kernels.tiles import kernel_matrix, kernel_product, kernel_rectangle
 from squareone.kernels.widths import WidthFamily
 from tests.laws.cases import KERNELS, reference_kernel
+from tests.rows.data import CONTAINERS, peak_of, repeated, wide_rows
 
 rng = np.random.default_rng(0)
 
@@ -149,59 +148,6 @@ def test_one_width_after_another(kernel, dtype):
 # --- what comes ---
 
 
-def unsorted(rows):
-    """The stored numbers of each row the other way round."""
-    matrix = csr_array(rows)
-    for start, stop in zip(matrix.indptr[:-1], matrix.indptr[1:], strict=True):
-        matrix.indices[start:stop] = matrix.indices[start:stop][::-1].copy()
-        matrix.data[start:stop] = matrix.data[start:stop][::-1].copy()
-    matrix.has_sorted_indices = False
-    return matrix
-
-
-def repeated(rows):
-    """Every number as a sum of two."""
-    matrix = csr_array(rows)
-    parts = np.repeat(matrix.data, 2) * np.tile([0.25, 0.75], matrix.nnz)
-    indices, indptr = np.repeat(matrix.indices, 2), 2 * matrix.indptr
-    return csr_array((parts, indices, indptr), shape=rows.shape)
-
-
-def with_zeros(rows):
-    matrix = csr_array(np.where(rows == 0, 7.0, rows))
-    matrix.data[matrix.data == 7.0] = 0.0
-    return matrix
-
-
-def in_64_bits(rows):
-    matrix = csr_array(rows)
-    matrix.indices, matrix.indptr = matrix.indices.astype(np.int64), matrix.indptr.astype(np.int64)
-    return matrix
-
-
-def read_only(rows):
-    matrix = csr_array(rows)
-    for part in (matrix.data, matrix.indices, matrix.indptr):
-        part.setflags(write=False)
-    return matrix
-
-
-CONTAINERS = {
-    "csr_matrix": csr_matrix,
-    "csc": scipy.sparse.csc_array,
-    "coo": scipy.sparse.coo_matrix,
-    "lil": scipy.sparse.lil_array,
-    "dok": scipy.sparse.dok_array,
-    "bsr": scipy.sparse.bsr_array,
-    "dia": scipy.sparse.dia_array,
-    "unsorted": unsorted,
-    "repeated": repeated,
-    "with zeros": with_zeros,
-    "64 bits": in_64_bits,
-    "read-only": read_only,
-}
-
-
 @pytest.mark.parametrize("container", CONTAINERS.values(), ids=CONTAINERS)
 @pytest.mark.parametrize("name", ["gaussian", "laplacian", "polynomial"])
 def test_any_sparse_matrix(container, name):
@@ -272,17 +218,8 @@ def test_a_precomputed_kernel_has_no_formula_for_sparse_rows_either():
 
 # --- memory ---
 
-wide = scipy.sparse.random_array((300, 200_000), density=1e-4, format="csr", random_state=0)
+wide = wide_rows(300, 200_000)
 WIDE_BYTES = 300 * 200_000 * 8
-
-
-def peak_of(work):
-    tracemalloc.start()
-    try:
-        work()
-        return tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
 
 
 @pytest.mark.parametrize("name", KERNELS)
@@ -297,7 +234,7 @@ def test_sparse_rows_stay_sparse(name):
 def test_mixed_rows_change_one_block_at_a_time(monkeypatch):
     """512 rows of 2,000 features are 8 MiB, all of them 153."""
     monkeypatch.setattr("squareone.arrays.thread_budget", lambda: 1)  # a block for each thread
-    rows = scipy.sparse.random_array((10_000, 2_000), density=1e-3, format="csr", random_state=0)
+    rows = wide_rows(10_000, 2_000)
     dense = rows[:4].toarray()
     kernel, C = Gaussian(1.0), np.ones((4, 1))
     rectangle = peak_of(lambda: kernel_rectangle(kernel, rows, dense))
