@@ -108,6 +108,16 @@ def thread_budget() -> int:
     return 1 if getattr(_inside, "worker", False) else _one_thread_blas.budget()
 
 
+@contextmanager
+def shared_cores() -> Iterator[None]:
+    """Inside, one :func:`for_each` after the other: BLAS is held at one thread once for all."""
+    if thread_budget() == 1:
+        yield
+        return
+    with _one_thread_blas.hold(thread_budget()):
+        yield
+
+
 def for_each(function: Callable[[Item], None], items: Iterable[Item]) -> None:
     """Call ``function`` on every item, on all cores, with BLAS at one thread in each.
 
@@ -313,10 +323,10 @@ def svd(A: Array) -> tuple[Array, Array, Array]:
 @contextmanager
 def calm_blas(n: int) -> Iterator[None]:
     """One thread for a small factorisation: waking the others takes longer than the work."""
-    if n > SMALL or thread_budget() == 1:
+    if n > SMALL:
         yield
         return
-    with _one_thread_blas.hold(thread_budget()):
+    with shared_cores():
         yield
 
 

@@ -8,7 +8,7 @@ from squareone.kernels import Constant, Gaussian, Kernel, Laplacian, Linear, Mat
 from tests.reference import brute_force
 
 # name: whether it needs features (a linear kernel)
-SOLVERS = {"cholesky": False, "spectral": False, "svd": True, "gram": True}
+SOLVERS = {"cholesky": False, "spectral": False, "svd": True, "gram": True, "krylov": True}
 
 KERNELS: dict[str, tuple[Kernel, list[tuple[str, dict]]]] = {
     "linear": (Linear(), [("linear", {})]),

@@ -209,6 +209,14 @@ def test_scaled_and_standardised(dense, sparse, dtype, widths):
     assert_array_equal(sparse.dense(), before)
 
 
+def test_in_another_precision(dense, sparse, dtype):
+    other = np.dtype(np.float32 if dtype == np.float64 else np.float64)
+    assert_array_equal(sparse.astype(other).dense(), dense.astype(other).X)
+    assert sparse.astype(other).dtype == dense.astype(other).dtype == other
+    assert sparse.astype(sparse.dtype) is sparse
+    assert dense.astype(dense.dtype) is dense
+
+
 # --- tiles ---
 
 
@@ -268,8 +276,13 @@ def test_products_with_matrices(dense, sparse, dtype, prepared):
     rng = np.random.default_rng(3)
     V, U = rng.standard_normal((d, 4)).astype(dtype), rng.standard_normal((n, 4)).astype(dtype)
     if prepared:
-        sparse.prepare(1e6)
+        assert sparse.prepare(100.0) == 100.0  # not enough
+        left = sparse.prepare(1e6)
+        assert 0 < left < 1e6 - sparse.X.data.nbytes
+        assert sparse.prepare(left) == left  # it is there
+        assert dense.prepare(1e6) == 1e6
     assert_close(sparse.product(V), dense.product(V), dtype)
+    assert_close(sparse.transposed_product(U), dense.transposed_product(U), dtype)
     for mean in (np.zeros(d), dense.mean()):
         assert_close(sparse.times(V, mean), dense.times(V, mean), dtype)
         assert_close(sparse.transposed_times(U, mean), dense.transposed_times(U, mean), dtype)

@@ -17,7 +17,7 @@ X, y = make_friedman1(300, noise=1.0, random_state=0)
 def path(alphas, scores, bits):
     alphas = np.asarray(alphas, float)
     scores = np.asarray([scores], float)
-    return Path(alphas, scores, scores, scores, np.ones(alphas.size), np.asarray(bits))
+    return Path(alphas, scores, scores, scores, scores, np.ones(alphas.size), np.asarray(bits))
 
 
 def test_of_the_same_alpha_twice_the_more_precise_score_stays():

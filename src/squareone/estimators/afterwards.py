@@ -27,18 +27,21 @@ class Afterwards(BaseEstimator):
         self._record, targets = record, record.targets
         self.kernel_ = record.sample.kernel
         self.plan_ = plan
+        self.n_iter_, self.residual_ = record.iterations, record.residual
         self.alpha_ = record.alphas.copy() if record.per_target else float(record.alphas[0])
         model = record.model
-        self.intercept_ = targets.shaped(model.intercepts[None, :])[0]
+        self.intercept_ = targets.coefficients(model.intercepts[None, :])[0]
         if isinstance(model, Hyperplane):
-            self.coef_ = targets.shaped(model.coefficients).T
+            self.coef_ = targets.coefficients(model.coefficients).T
         else:
-            self.dual_coef_ = targets.shaped(model.coefficients)
+            self.dual_coef_ = targets.coefficients(model.coefficients)
             self.center_indices_ = model.indices
             if model.centers is not None:
                 self.centers_ = model.centers
         if isinstance(targets, Labels):
             self.classes_ = targets.classes
+            if targets.code is not None:
+                self.code_ = targets.code.matrix
 
     def _recorded(self) -> Record:
         check_is_fitted(self)
@@ -82,7 +85,7 @@ class Afterwards(BaseEstimator):
     def loo_residuals_(self) -> Array:
         """Targets less :attr:`loo_predictions_`; for classifiers those are columns of ±1."""
         record = self._recorded()
-        return record.targets.shaped(hindsight.residuals(record))
+        return record.targets.residuals(hindsight.residuals(record))
 
     @property
     def leverages_(self) -> Array:
@@ -131,7 +134,18 @@ class Afterwards(BaseEstimator):
         (2, 300)
         """
         record = self._recorded()
+        labels = record.targets
+        coded = isinstance(labels, Labels) and labels.code is not None
+        if coded and not labels.code.coding.linear:  # type: ignore[union-attr]
+            msg = (
+                f"coding={labels.code.coding!r} counts signs, so that "  # type: ignore[union-attr]
+                'decision values do not change gradually: use BCH(decoding="correlation")'
+            )
+            raise ValueError(msg)
         change = hindsight.influence(record, self._rows(X))
+        if coded:
+            m, n, r = change.shape
+            change = labels.coefficients(change.reshape(-1, r)).reshape(m, n, -1)
         return change[:, :, 0] if change.shape[2] == 1 else change
 
     def suspicious_rows(self, n: int | None = None) -> Array:

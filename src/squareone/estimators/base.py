@@ -15,6 +15,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from ..arrays import Array, thread_budget
 from ..kernels import BY_NAME, Gaussian, Kernel, Linear
 from ..kernels.widths import free_width
+from ..rows import rows_of
 from ..selection import (
     Folds,
     GeneralisedCrossValidation,
@@ -38,7 +39,9 @@ from .written import Written
 _LENGTHY = 1.5e11
 
 CRITERIA = ("loo", "gcv", "holdout", "marginal_likelihood")
-SOLVERS = ("auto", "cholesky", "gram", "spectral", "svd")
+SOLVERS = ("auto", "cholesky", "gram", "krylov", "spectral", "svd")
+#: Iterations where ``max_iter`` says nothing.
+MOST_ITERATIONS = 1000
 
 
 class RegularisedLeastSquares(CallbackSupport, Written):
@@ -63,6 +66,8 @@ class RegularisedLeastSquares(CallbackSupport, Written):
         "keep_factor": ["boolean"],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
+        "tol": [Interval(Real, 0, 1, closed="neither")],
+        "max_iter": [None, Interval(Integral, 1, None, closed="left")],
     }
 
     def __init__(
@@ -81,6 +86,8 @@ class RegularisedLeastSquares(CallbackSupport, Written):
         keep_factor: bool = True,
         random_state: Any = None,
         verbose: int = 0,
+        tol: float = 1e-4,
+        max_iter: int | None = None,
     ) -> None:
         self.kernel = kernel
         self.alpha = alpha
@@ -95,6 +102,8 @@ class RegularisedLeastSquares(CallbackSupport, Written):
         self.keep_factor = keep_factor
         self.random_state = random_state
         self.verbose = verbose
+        self.tol = tol
+        self.max_iter = max_iter
 
     # --- what a subclass says ---
 
@@ -209,6 +218,12 @@ class RegularisedLeastSquares(CallbackSupport, Written):
             copied=kept.size < X.shape[0],
             threads=thread_budget(),
             width_search=searched,
+            stored=0 if given else rows_of(X).stored,
+            sparse=not given and rows_of(X).sparse,
+            folds=len(folds.folds) if folds else 0,
+            likelihood=isinstance(criterion, MarginalLikelihood),
+            unregularised=not isinstance(alpha, str) and float(np.min(alpha)) == 0.0,
+            kept=self.keep_factor,
         )
         plan = make_plan(task, self.solver, bytes_allowed(self.memory_limit))
         return Request(
@@ -227,11 +242,13 @@ class RegularisedLeastSquares(CallbackSupport, Written):
             solver=self.solver,
             plan=plan,
             rng=rng,
+            tolerance=float(self.tol),
+            most_iterations=MOST_ITERATIONS if self.max_iter is None else int(self.max_iter),
         )
 
     def _check_consistency(self, kernel: Kernel, groups: Any) -> None:
         """Refuse parameters that do not fit together, before any work."""
-        if self.solver in ("svd", "gram") and not isinstance(kernel, Linear):
+        if self.solver in ("svd", "gram", "krylov") and not isinstance(kernel, Linear):
             msg = (
                 f'solver="{self.solver}" works with features and needs kernel="linear", got '
                 f'{kernel!r}. Use "cholesky", "spectral" or "auto"'

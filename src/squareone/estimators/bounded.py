@@ -23,6 +23,9 @@ class Bounded(Probable):
         fitted values alone. Without an intercept only: with one it does not hold.
         """
         record = self._recorded()
+        if self._labels().code is not None:
+            msg = "loo_error_bound_ is for classes one against all, not for a code: use that coding"
+            raise AttributeError(msg)
         if record.sample.intercept:
             msg = (
                 "loo_error_bound_ holds only without an intercept: fit with fit_intercept=False "
@@ -71,6 +74,9 @@ class Bounded(Probable):
         record = self._recorded()
         if not isinstance(delta, Real) or not 0 < delta < 1:
             msg = f"delta={delta!r}: a number between 0 and 1, such as 0.05, is expected"
+            raise ValueError(msg)
+        if self._labels().code is not None:
+            msg = "stability_bound is for classes one against all, not for a code: use that coding"
             raise ValueError(msg)
         if record.sample.intercept or record.sample.weights is not None:
             msg = (

@@ -14,7 +14,7 @@ from ..arrays import Array
 from ..files import Fields, refuse
 from ..kernels import Kernel
 from ..models.probabilities import CALIBRATIONS
-from ..targets import Labels
+from ..targets import CODINGS, Coding, Labels
 from .base import RegularisedLeastSquares
 from .bounded import Bounded
 from .class_weights import with_class_weight
@@ -123,6 +123,7 @@ coef_, intercept_, plan_, n_features_in_, feature_names_in_
         "class_weight": [None, dict, StrOptions({"balanced"})],
         "calibration": [None, StrOptions(set(CALIBRATIONS))],
         "threshold": [None, str, callable, Real, "array-like"],
+        "coding": [StrOptions(set(CODINGS)), Coding],
     }
 
     def __init__(
@@ -141,9 +142,12 @@ coef_, intercept_, plan_, n_features_in_, feature_names_in_
         keep_factor: bool = True,
         random_state: Any = None,
         verbose: int = 0,
+        tol: float = 1e-4,
+        max_iter: int | None = None,
         class_weight: dict[Any, float] | str | None = None,
         calibration: str | None = "temperature",
         threshold: Any = None,
+        coding: str | Coding = "one_vs_all",
     ) -> None:
         super().__init__(
             kernel,
@@ -159,10 +163,13 @@ coef_, intercept_, plan_, n_features_in_, feature_names_in_
             keep_factor=keep_factor,
             random_state=random_state,
             verbose=verbose,
+            tol=tol,
+            max_iter=max_iter,
         )
         self.class_weight = class_weight
         self.calibration = calibration
         self.threshold = threshold
+        self.coding = coding
 
     def decision_function(self, X: Any) -> Array:
         """Decision values: above zero means the second class, or the label; the largest class wins.
@@ -212,8 +219,12 @@ coef_, intercept_, plan_, n_features_in_, feature_names_in_
     def _needs_left_out(self, problem: Problem) -> bool:
         if is_metric(self.threshold):
             return True
+        if self.calibration is None:
+            return False
+        if problem.plan.solver == "krylov":  # probes cost as much as the fit: they can wait
+            return not self.keep_factor
         # a kernel model keeps its rows and can be calibrated later
-        return self.calibration is not None and (problem.linear or problem.given)
+        return problem.linear or problem.given
 
     def _fitted_state(self) -> dict[str, Any]:
         return {**super()._fitted_state(), "threshold": getattr(self, "threshold_", None)}
@@ -236,7 +247,8 @@ coef_, intercept_, plan_, n_features_in_, feature_names_in_
     def _read_targets(self, X: Array, y: Any) -> tuple[Array, Labels, Array]:
         y = check_labels(y, X)
         check_classification_targets(y)
-        targets = Labels.of(y)
+        coding = CODINGS[self.coding]() if isinstance(self.coding, str) else self.coding
+        targets = Labels.of(y).coded(coding, rotated=not self.alpha_per_target)
         return y, targets, targets.columns(y, X.dtype)
 
     def _row_weights(self, y: Array, weights: Array | None) -> Array | None:

@@ -110,8 +110,8 @@ def suspicion(record: Record) -> Array:
     gives it, which is proportional to 1/√(w(1 − h)).
     """
     if isinstance(record.targets, Labels):
-        values = record.leave_one_out_values[record.kept]
-        truth = record.sample.Y > 0
+        values = record.targets.decisions(record.leave_one_out_values[record.kept])
+        truth = record.targets.truth(record.sample.Y)
         if values.shape[1] == 1 or record.targets.multilabel:
             return np.where(truth, -values, values).max(axis=1)
         own = values[truth]

@@ -45,6 +45,8 @@ class Lasting:
     calibration: Calibration | None
     calibrated_by: str | None
     scale: float | None
+    iterations: int
+    residual: float
     _dropped_values: Array
     _dropped_columns: Array
     _walked: Path | None
@@ -63,7 +65,11 @@ class Lasting:
         """Columns of the user's rows; with a precomputed kernel as many as rows."""
         return self.n_rows if self.sample.given else self.sample.X.shape[1]
 
+    def _prepare_to_last(self) -> None:
+        """Compute what could not be had any more without the factorisation."""
+
     def __getstate__(self) -> dict[str, Any]:
+        self._prepare_to_last()
         state = {**vars(self), "_factor": None, "_objective": self._lasting_objective()}
         del state["_lock"]
         return state
@@ -99,9 +105,11 @@ class Lasting:
               it is still to be asked
             - ``leave_one_out_values`` (n + m, t), ``relative_complements`` (n, t), ``complements``
               (n, t), ``scales`` (t,) and ``calibration``: None where nobody has asked for them
+            - ``iterations`` and the relative ``residual`` they ended at
             - ``calibrated_by``, ``scale``, ``keep_factor`` and ``memory_limit``: parameters of
               the fit
         """
+        self._prepare_to_last()
         objective = self._lasting_objective()
         centers = getattr(self.model, "centers", None)
         return {
@@ -128,6 +136,8 @@ class Lasting:
             "calibration": self.calibration and state.of_calibration(self.calibration),
             "calibrated_by": self.calibrated_by,
             "scale": self.scale,
+            "iterations": self.iterations,
+            "residual": self.residual,
             "keep_factor": bool(self.keep_factor),
             "memory_limit": self.memory_limit,
         }
@@ -162,6 +172,8 @@ class Lasting:
                     refuse(found.where, f"calibration {record.calibrated_by!r} is unknown")
             if found.given("scale"):
                 record.scale = found.number("scale", positive=True)
+            record.iterations = found.take("iterations", int)
+            record.residual = found.number("residual")
             record.keep_factor = found.take("keep_factor", bool)
             limited = found.given("memory_limit")
             record.memory_limit = found.take("memory_limit", str, float) if limited else None

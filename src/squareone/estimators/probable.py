@@ -97,12 +97,13 @@ class Probable(Afterwards):
             msg = "calibration=None: there are no probabilities. Fit again with a calibration"
             raise AttributeError(msg)
         if record.calibration is None:
+            labels = self._labels()
             record.calibration = fit_calibration(
                 method,
-                record.leave_one_out_values[record.kept],
-                record.sample.Y > 0,
+                labels.decisions(record.leave_one_out_values[record.kept]),
+                labels.truth(record.sample.Y),
                 record.sample.weights,
-                exclusive=self._labels().exclusive,
+                exclusive=labels.exclusive,
             )
         return record.calibration
 
@@ -117,7 +118,8 @@ class Probable(Afterwards):
         return self._probabilities(self._recorded().leave_one_out_values)
 
     def _probabilities(self, values: Array) -> Array:
-        return self._labels().probabilities(self.calibration_.probabilities(values))
+        labels = self._labels()
+        return labels.probabilities(self.calibration_.probabilities(labels.decisions(values)))
 
     def _labels(self) -> Labels:
         labels = self._recorded().targets

@@ -44,6 +44,8 @@ class Request:
     solver: str
     plan: Plan
     rng: np.random.RandomState
+    tolerance: float
+    most_iterations: int
 
 
 @dataclass
@@ -75,6 +77,8 @@ class Problem(Sample):
     dropped: Any
     dropped_columns: Array
     rng: np.random.RandomState
+    tolerance: float
+    most_iterations: int
     searched_width: str = ""  # the name of the parameter that was "auto"
     progress: Progress = field(default_factory=Progress.silent)
 
@@ -108,6 +112,8 @@ class Problem(Sample):
             dropped=dropped,
             dropped_columns=dropped_columns,
             rng=request.rng,
+            tolerance=request.tolerance,
+            most_iterations=request.most_iterations,
             searched_width=free_width(request.kernel),
             progress=progress,
         )
@@ -128,6 +134,10 @@ class Problem(Sample):
         finally:
             spent = time.perf_counter() - start
             self.plan.stages[name] = self.plan.stages.get(name, 0.0) + spent
+
+    def watch(self, iterations: int, residual: float) -> None:
+        """Show an iteration to who waits."""
+        self.progress.step(f"iteration {iterations}, relative residual {residual:.2g}")
 
     def subset(self, rows: Array) -> Problem:
         """The same problem for ``rows`` (m,) only."""

@@ -14,7 +14,7 @@ from ..arrays import Array
 from ..errors import MemoryLimitError
 from ..selection import LeaveOneOut, MarginalLikelihood, Path, evaluate
 from ..selection.likelihood import contrasts
-from ..solvers import CholeskyFactor, Factor, GramFactor, SpectralFactor
+from ..solvers import CholeskyFactor, Factor, GramFactor, KrylovFactor, SpectralFactor
 from ..solvers.costs import AT_ONCE
 from ..solvers.memory import memory_limit as bytes_allowed
 from ..solvers.memory import readable
@@ -86,14 +86,27 @@ class Record(Lasting):
         self._walked = outcome.path
         self._width = problem.width()
         self._factor = outcome.factor
-        now = outcome.path is not None or at_once or _negligible(problem)
+        cheap = outcome.factor.leverages_at_hand
+        now = at_once or (cheap and (outcome.path is not None or _negligible(problem)))
         if now and self.kept.size > 1:
             with problem.stage("leave-one-out values"):
                 _ = self._path(""), self.leave_one_out_values
         elif isinstance(outcome.factor, GramFactor) and keep_factor:
             outcome.factor.own_rows()
+        self.iterations, self.residual = 1, 0.0
+        if isinstance(outcome.factor, KrylovFactor):
+            self.iterations, self.residual = outcome.factor.iterations, outcome.factor.residual
+            if keep_factor:
+                outcome.factor.settle()
         if not keep_factor:
             self._factor = None
+
+    def _prepare_to_last(self) -> None:
+        """The leave-one-out values that probabilities need, where rows are not kept."""
+        remade = not (self.sample.linear or self.sample.given)
+        if self.calibrated_by is None or self._factor is None or remade or self.kept.size < 2:
+            return
+        _ = self.leave_one_out_values
 
     @contextmanager
     def answering(self, name: str) -> Iterator[Factor]:
@@ -178,7 +191,10 @@ class Record(Lasting):
         if self.per_target:
             columns |= {f"score_{i}": row for i, row in enumerate(path.reported)}
         errors = path.errors.mean(axis=0) if path.errors.shape[0] == 1 else np.nan * path.alphas
-        columns |= {"standard_error": errors, "effective_dof": path.dof, "bits": path.bits}
+        columns["standard_error"] = errors
+        if path.bias.any():
+            columns["bias"] = path.bias.mean(axis=0)
+        columns |= {"effective_dof": path.dof, "bits": path.bits}
         if self.steps:
             return self._with_steps(columns)
         return {name: values.copy() for name, values in columns.items()}
@@ -218,6 +234,9 @@ class Record(Lasting):
     def degrees_of_freedom(self, name: str) -> float | Array:
         """Trace of the hat matrix at the chosen λ; one per target if λ is."""
         path = self._path(name)
+        if np.isnan(path.dof).any():  # λ was chosen without it
+            with self.answering(name) as factor:
+                path.dof = factor.degrees_of_freedom(path.alphas)
         return self._at_best(path, path.dof[None, :])
 
     # --- one λ, every row ---

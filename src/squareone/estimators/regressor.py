@@ -172,6 +172,8 @@ class RLSRegressor(RegressorMixin, RegularisedLeastSquares):
         keep_factor: bool = True,
         random_state: Any = None,
         verbose: int = 0,
+        tol: float = 1e-4,
+        max_iter: int | None = None,
         scale: float | str = "auto",
     ) -> None:
         super().__init__(
@@ -188,6 +190,8 @@ class RLSRegressor(RegressorMixin, RegularisedLeastSquares):
             keep_factor=keep_factor,
             random_state=random_state,
             verbose=verbose,
+            tol=tol,
+            max_iter=max_iter,
         )
         self.scale = scale
 

@@ -23,7 +23,7 @@ from ..selection.criteria import Criterion, Fold
 from ..solvers import Plan, Task
 from ..solvers.calibration import PROBES, Work
 from ..solvers.costs import Candidate
-from ..targets import Labels, Responses
+from ..targets import CODINGS, Code, Labels, Responses
 
 Plain = TypeVar("Plain")
 
@@ -32,12 +32,49 @@ Plain = TypeVar("Plain")
 
 
 def of_targets(targets: Responses | Labels) -> dict[str, Any]:
-    """``vector``, or ``classes`` (k,) and ``multilabel``."""
+    """``vector``, or ``classes`` (k,), ``multilabel`` and the ``code``."""
     if isinstance(targets, Responses):
         return {"vector": targets.vector}
     # the labels of an indicator matrix are numbered
     classes = None if targets.multilabel else targets.classes
-    return {"classes": classes, "multilabel": targets.multilabel}
+    return {
+        "classes": classes,
+        "multilabel": targets.multilabel,
+        "code": targets.code and _of_code(targets.code),
+    }
+
+
+def _of_code(code: Code) -> dict[str, Any]:
+    """The name and parameters of its coding, and its arrays."""
+    name = next(name for name, kind in CODINGS.items() if kind is type(code.coding))
+    return {
+        "coding": name,
+        "parameters": code.coding.get_params(),
+        "matrix": code.matrix,
+        "turn": code.turn,
+    }
+
+
+def _code_from(found: Fields, k: int, t: int) -> Code:
+    """For ``k`` classes and ``t`` solved columns."""
+    with found:
+        name = found.take("coding", str)
+        if name not in CODINGS:
+            refuse(found.where, f"coding {name!r} is unknown")
+        parameters = found.take("parameters", dict)
+        coding = CODINGS[name]()
+        if set(parameters) != set(coding.get_params()):
+            refuse(found.where, f"{sorted(parameters)} are not the parameters of {name}")
+        coding.set_params(**parameters)
+        matrix = found.array("matrix", (k, None), (np.float64,))
+        turn = found.array("turn", (t, matrix.shape[1]), (np.float64,))
+        try:
+            expected = coding.matrix(k)
+        except ValueError as error:
+            refuse(found.where, str(error))
+        if not np.array_equal(matrix, expected):
+            refuse(found.where, f"this is not the code matrix of {coding!r}")
+        return Code(coding, matrix, turn)
 
 
 def targets_from(found: Fields, t: int) -> Responses | Labels:
@@ -49,16 +86,19 @@ def targets_from(found: Fields, t: int) -> Responses | Labels:
                 refuse(found.where, f"a vector has one column, not {t}")
             return Responses(vector)
         multilabel = found.take("multilabel", bool)
+        coded = found.given("code")
         if not found.given("classes"):
-            if not multilabel:
+            if not multilabel or coded:
                 refuse(found.where, "there are no classes")
             return Labels(np.arange(t), True)
         classes = found.take("classes", np.ndarray)
-        if multilabel or classes.ndim != 1 or classes.size != (2 if t == 1 else t):
+        fitting = classes.size > 2 if coded else classes.size == (2 if t == 1 else t)
+        if multilabel or classes.ndim != 1 or not fitting:
             refuse(found.where, f"{classes.shape} classes do not belong to {t} columns")
         if np.unique(classes).size < classes.size:
             refuse(found.where, "a class stands there twice")
-        return Labels(classes, False)
+        code = _code_from(found.inner("code"), classes.size, t) if coded else None
+        return Labels(classes, False, code)
 
 
 # --- kernel ---
@@ -122,6 +162,7 @@ def path_from(found: Fields, columns: int) -> Path:
             alphas,
             found.array("scores", table, finite=False),
             found.array("errors", table, finite=False),
+            found.array("bias", table, finite=False),
             found.array("reported", table, finite=False),
             found.array("dof", (size,), finite=False),
             found.array("bits", (size,), INTEGERS, least=1),
@@ -211,6 +252,7 @@ def _candidate(found: Fields) -> Candidate:
             found.take("bytes", float),
             found.take("form", str),
             found.take("refused", str),
+            found.take("least", float),
         )
 
 

@@ -6,6 +6,7 @@ import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from ..arrays import Array
 from ..errors import IllConditionedWarning, ScaleError, SingularSystemError
@@ -17,6 +18,8 @@ from ..solvers import (
     CholeskyFactor,
     Factor,
     GramFactor,
+    KrylovFactor,
+    Limits,
     SpectralFactor,
     SvdFactor,
     SymmetricSystem,
@@ -57,6 +60,7 @@ def solve(problem: Problem) -> Outcome:
     with problem.stage("coefficients"):
         model = _model(problem, factor, alphas)
         report_conditioning(factor, alphas)
+        report_convergence(factor, alphas, problem.tolerance, path)
     return Outcome(alphas, model, factor, path, [] if found is None else found.steps)
 
 
@@ -90,6 +94,8 @@ def _choose(problem: Problem, factor: Factor) -> Path | None:
 def _build(problem: Problem) -> Factor:
     """The factorisation the plan names, or a better conditioned one if it was free to choose."""
     solver = problem.plan.solver
+    if solver == "krylov":
+        return _iterate(problem)
     if problem.linear and (solver == "svd" or (solver == "gram" and _tall(problem))):
         with problem.stage("factorisation"):
             rows = CentredRows.of(problem.X, problem.weighting())
@@ -105,6 +111,21 @@ def _build(problem: Problem) -> Factor:
         )
         if estimate > _AUTO_TOLERANCE[problem.X.dtype] and _switch(problem, "svd", reason):
             return _build(problem)
+    return factor
+
+
+def _iterate(problem: Problem) -> KrylovFactor:
+    """The Krylov sequence of the targets; at one given λ all of it, else as far as λ will ask."""
+    plan, alpha = problem.plan, problem.alpha
+    with problem.stage("factorisation"):
+        budget = plan.memory_limit - plan.chosen.needed
+        limits = Limits(problem.tolerance, problem.most_iterations, budget, problem.watch)
+        rows = CentredRows.of(problem.X, problem.weighting())
+        seed = int(problem.rng.randint(2**31 - 1))
+        least = np.inf if isinstance(alpha, str) else float(np.min(alpha))
+        factor = KrylovFactor(rows, problem.Y, limits, seed, least)
+        if isinstance(alpha, float):
+            factor.reach(np.array([alpha]))
     return factor
 
 
@@ -178,6 +199,36 @@ def report_conditioning(factor: Factor, alphas: Array) -> None:
             IllConditionedWarning,
             stacklevel=2,
         )
+
+
+def report_convergence(
+    factor: Factor, alphas: Array, tolerance: float, path: Path | None
+) -> None:
+    """Warn where an iteration ended before the residual was as small as it should be."""
+    if not isinstance(factor, KrylovFactor):
+        return
+    remedy = "Raise max_iter or tol, or use larger alphas"
+    # what is lost by rounding is reported as that
+    reachable = max(tolerance, 10.0 * factor.error_estimate(float(alphas.min())))
+    if factor.residual > reachable:
+        warnings.warn(
+            f"krylov stopped after {factor.iterations} iterations at a relative residual of "
+            f"{factor.residual:.2g}; tol={tolerance:.2g} was asked for. {remedy}"
+            + (", or float64 rows" if factor.targets.dtype == np.float32 else ""),
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+    elif path is not None and factor.exhausted:
+        residuals = factor.residuals(path.alphas)
+        if (residuals > tolerance).any():
+            warnings.warn(
+                f"krylov stopped after {factor.iterations} iterations: of {path.alphas.size} "
+                f"alphas that were compared the smallest {np.count_nonzero(residuals > tolerance)} "
+                f"have a relative residual of up to {residuals.max():.2g}; tol={tolerance:.2g} was "
+                f"asked for. {remedy}",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
 
 
 def _model(problem: Problem, factor: Factor, alphas: Array) -> KernelExpansion | Hyperplane:

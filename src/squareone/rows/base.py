@@ -120,6 +120,10 @@ class Rows(ABC):
         """XV for ``V`` (d, t) → (n, t). Cost: one multiplication per stored number and column."""
 
     @abstractmethod
+    def transposed_product(self, U: Array) -> Array:
+        """XᵀU for ``U`` (n, t) → (d, t). Cost: as :meth:`product`."""
+
+    @abstractmethod
     def times(self, V: Array, mean: Array) -> Array:
         """(X − 1·meanᵀ) V for ``V`` (d, t) → (n, t). Cost: as :meth:`product`."""
 
@@ -135,8 +139,16 @@ class Rows(ABC):
         was first.
         """
 
-    def prepare(self, budget: float) -> None:  # noqa: B027 (dense rows need nothing)
-        """Make what repeated products are faster with, if it takes at most ``budget`` bytes."""
+    @abstractmethod
+    def prepare(self, budget: float) -> float:
+        """Make what repeated products are faster with, if it takes at most ``budget`` bytes.
+
+        Returns what is left of the budget.
+        """
+
+    @abstractmethod
+    def astype(self, dtype: np.dtype) -> Rows:
+        """The same rows in another precision; themselves where it is theirs."""
 
     def copy(self) -> Rows:
         """The same rows, of which nobody else has a reference."""

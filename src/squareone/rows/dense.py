@@ -82,6 +82,12 @@ class DenseRows(Rows):
 
         return cdist(self.X, other.X, "cityblock")
 
+    def astype(self, dtype: np.dtype) -> DenseRows:
+        return self if dtype == self.dtype else DenseRows(self.X.astype(dtype))
+
+    def prepare(self, budget: float) -> float:
+        return budget
+
     def _centred(self, rows: slice, mean: Array, factor: float = 1.0) -> Array:
         block = self.X[rows] - mean.astype(self.dtype)
         if factor != 1.0:
@@ -90,6 +96,9 @@ class DenseRows(Rows):
 
     def product(self, V: Array) -> Array:
         return self.X @ V
+
+    def transposed_product(self, U: Array) -> Array:
+        return self.X.T @ U
 
     def times(self, V: Array, mean: Array) -> Array:
         """Centred block by block: the digits that the mean would cost are not lost."""

@@ -14,7 +14,7 @@ from .city_block import city_block
 from .lifted import LiftedSparseRows
 
 # Pieces per core into which a product is cut: cores end together, and a piece is still long.
-_PIECES = 4
+_PIECES = 2
 # Below so many multiplications threads cost more than they save.
 _WORTH_THREADS = 200_000
 
@@ -103,6 +103,10 @@ class SparseRows(Rows):
     def city_block(self, other: Rows) -> Array:
         return city_block(self.X, other.X)
 
+    def transposed_product(self, U: Array) -> Array:
+        turned = self._transposed
+        return self.X.T @ U if turned is None else turned.product(U)
+
     def times(self, V: Array, mean: Array) -> Array:
         result = self.product(V)
         if mean.any():
@@ -110,8 +114,7 @@ class SparseRows(Rows):
         return result
 
     def transposed_times(self, U: Array, mean: Array) -> Array:
-        turned = self._transposed
-        result = self.X.T @ U if turned is None else turned.product(U)
+        result = self.transposed_product(U)
         if mean.any():
             result -= np.outer(mean, U.sum(axis=0, dtype=np.float64)).astype(result.dtype)
         return result
@@ -133,12 +136,17 @@ class SparseRows(Rows):
         result -= np.outer(weight * scaled, scaled)
         return result
 
-    def prepare(self, budget: float) -> None:
+    def astype(self, dtype: np.dtype) -> SparseRows:
+        """Where numbers stand is told by the same arrays."""
+        return self if dtype == self.dtype else SparseRows(_like(self.X, self.X.data.astype(dtype)))
+
+    def prepare(self, budget: float) -> float:
         """Store the transpose by its own rows: its products can then be shared among cores."""
-        d = self.shape[1]
-        needed = self.X.data.nbytes + self.X.indices.nbytes + (d + 1) * 8.0
-        if self._transposed is None and needed <= budget:
-            self._transposed = SparseRows(self.X.T.tocsr())
+        needed = self.X.data.nbytes + self.X.indices.nbytes + 8.0 * self.shape[1]
+        if self._transposed is not None or needed > budget:
+            return budget
+        self._transposed = SparseRows(self.X.T.tocsr())
+        return budget - needed
 
     def product(self, V: Array) -> Array:
         """SciPy's compiled loop, which releases the interpreter lock, on every core."""

@@ -19,10 +19,14 @@ __all__ = ["Criterion", "Fold", "Folds", "GeneralisedCrossValidation", "LeaveOne
 
 
 class Measured(NamedTuple):
-    """One row per target, and last that of all targets together: (t + 1, L) each."""
+    """One row per target, and last that of all targets together: (t + 1, L) each.
+
+    ``bias`` is how much too large the means are expected to be, where they are estimates.
+    """
 
     means: Array
     errors: Array
+    bias: Array | None = None
 
 
 class Criterion(ABC):
@@ -59,6 +63,10 @@ class Criterion(ABC):
 class LeaveOneOut(Criterion):
     """e_i = r_i / (1 − h_i): exactly the error at row i of the fit without row i.
 
+    Where a solver only estimates 1 − h_i, so is this; from parts of what that estimate is made of
+    follow its own standard error and its bias (a jackknife), and the former is added to that of
+    the rows.
+
     **Cost**: n·t divisions per λ beyond what the factorisation gives.
     """
 
@@ -67,15 +75,21 @@ class LeaveOneOut(Criterion):
     def measure(self, factor: Factor, alphas: Array) -> Measured:
         sums: dict[int, Array] = {}
         root = factor.weighting.root
+        parts = factor.estimates_without(alphas)
+        by_part: dict[int, list[Array]] = {}
 
         def add(rows: slice, residuals: Array, complements: Array) -> None:
+            by_part[rows.start] = [_square_sums(residuals, part[rows]) for part in parts]
             errors = np.divide(
                 residuals, complements[:, None, :], out=residuals, casting="same_kind"
             )
             sums[rows.start] = _moments(errors, None if root is None else root[rows])
 
         factor.visit(alphas, add)
-        return _weighted_mean(np.sum([sums[start] for start in sorted(sums)], axis=0))
+        measured = _weighted_mean(_in_order(sums))
+        if not parts:
+            return measured
+        return _jackknifed(measured, _in_order(by_part) / factor.weighting.total_root**2)
 
     def held_out(self, factor: Factor, alphas: Array) -> tuple[Array, Array]:
         errors = np.empty((factor.n, factor.targets.shape[1], alphas.size), factor.targets.dtype)
@@ -186,6 +200,26 @@ def _moments(errors: Array, root: Array | None) -> Array:
         moments[1, -1] = np.einsum("il,il->l", together, together, dtype=np.float64)
     moments[3], moments[4] = w.sum(), w @ w
     return moments
+
+
+def _in_order(sums: dict[int, Any]) -> Array:
+    """Their sum, whichever came first."""
+    return np.sum([sums[start] for start in sorted(sums)], axis=0)
+
+
+def _square_sums(residuals: Array, complements: Array) -> Array:
+    """Σ(r / (1 − h))² over rows (b, t, L), for every target and their mean: (t + 1, L)."""
+    inverse = 1.0 / np.square(complements, dtype=np.float64)
+    squares = np.einsum("itl,itl,il->tl", residuals, residuals, inverse)
+    return np.vstack([squares, squares.mean(axis=0)])
+
+
+def _jackknifed(measured: Measured, parts: Array) -> Measured:
+    """With the standard error and the bias that leaving out each of the ``parts`` shows."""
+    g, centre = parts.shape[0], parts.mean(axis=0)
+    variance = (g - 1) / g * np.square(parts - centre).sum(axis=0)
+    errors = np.sqrt(np.square(measured.errors) + variance)
+    return Measured(measured.means, errors, (g - 1) * (centre - measured.means))
 
 
 def _weighted_mean(moments: Array) -> Measured:

@@ -25,13 +25,16 @@ class Path:
     """Every λ looked at: ``alphas`` (L,) ascending, and what was seen there.
 
     ``scores`` (c, L) are compared, ``reported`` (c, L) are shown, which is the same for most
-    criteria; ``errors`` (c, L) are standard errors, NaN where unknown. ``dof`` (L,) are the
-    effective degrees of freedom; ``bits`` (L,) is the precision of the factorisation.
+    criteria; ``errors`` (c, L) are standard errors, NaN where unknown; ``bias`` (c, L) is by how
+    much scores that are estimates are expected to be too large, zero for all others. ``dof`` (L,)
+    are the effective degrees of freedom, NaN where nobody has asked for them; ``bits`` (L,) is the
+    precision of the factorisation.
     """
 
     alphas: Array
     scores: Array
     errors: Array
+    bias: Array
     reported: Array
     dof: Array
     bits: Array
@@ -70,12 +73,13 @@ def evaluate(objective: Objective, factor: Factor, alphas: Array) -> Path:
     scores, dof = [], []
     for part in factor.chunks(alphas, held=objective.holds_values):
         scores.append(objective(factor, part))
-        dof.append(factor.degrees_of_freedom(part))
-    bits = np.full(alphas.size, 8 * factor.targets.dtype.itemsize)
-    compared, errors, reported = (
+        known = factor.leverages_at_hand
+        dof.append(factor.degrees_of_freedom(part) if known else np.full(part.size, np.nan))
+    bits = np.full(alphas.size, factor.bits)
+    compared, errors, bias, reported = (
         np.concatenate(each, axis=1) for each in zip(*scores, strict=True)
     )
-    return Path(alphas, compared, errors, reported, np.concatenate(dof), bits)
+    return Path(alphas, compared, errors, bias, reported, np.concatenate(dof), bits)
 
 
 def lowest_alpha(factor: Factor, dtype: np.dtype | None = None, margin: float = MARGIN) -> float:
@@ -96,17 +100,17 @@ def choose_automatically(objective: Objective, factor: Factor) -> Path:
     if not largest > 0:  # the kernel sees no difference between the rows: any λ gives the mean
         return evaluate(objective, factor, np.array([1.0]))
     low, high = lowest_alpha(factor), min(_HIGHEST * largest, np.finfo(np.float64).max / 1e6)
-    decades = _DECADES[factor.targets.dtype]
+    decades, wider = factor.grid_decades or (_DECADES[factor.targets.dtype], 2)
     top = max(largest, 10.0 * low)
     bottom = max(low, top * 10.0**-decades)
     path = evaluate(objective, factor, _between(bottom, top))
     while True:
         strict = _strictly_best(path)
-        if 0 in strict and bottom > low * 1.01:
-            bottom, old = max(low, bottom / 100.0), bottom
+        if 0 in strict and bottom > low * 1.01 and not factor.exhausted:
+            bottom, old = max(low, bottom / 10.0**wider), bottom
             more = _between(bottom, old)[:-1]
         elif path.alphas.size - 1 in strict and top < high * 0.99:
-            top, old = min(high, top * 100.0), top
+            top, old = min(high, top * 10.0**wider), top
             more = _between(old, top)[1:]
         else:
             break

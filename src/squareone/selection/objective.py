@@ -16,10 +16,11 @@ HeldOutScorer = Callable[[Array, Array, int | None], float]
 
 
 class Scores(NamedTuple):
-    """What is compared, its standard error (NaN where unknown), and what is shown: (c, L) each."""
+    """What is compared, its standard error (NaN where unknown), its bias, what is shown: (c, L)."""
 
     compared: Array
     errors: Array
+    bias: Array
     reported: Array
 
 
@@ -80,13 +81,17 @@ class Objective:
         """Scores for ``alphas`` (L,), with c = 1 or one row per target."""
         if self.scorer is not None:
             scores = self._held_out_scores(factor, alphas)
-            return Scores(scores, np.full_like(scores, np.nan), scores)
+            return Scores(scores, np.full_like(scores, np.nan), np.zeros_like(scores), scores)
         measured = self.criterion.measure(factor, alphas)
         rows = slice(None, -1) if self.per_target else slice(-1, None)
         means, errors = measured.means[rows], measured.errors[rows]
         square = self.unit * self.unit
+        bias = np.zeros_like(means) if measured.bias is None else -measured.bias[rows] * square
         return Scores(
-            -means * square, errors * square, self.criterion.reported(means, factor, self.unit)
+            -means * square,
+            errors * square,
+            bias,
+            self.criterion.reported(means, factor, self.unit),
         )
 
     def _held_out_scores(self, factor: Factor, alphas: Array) -> Array:

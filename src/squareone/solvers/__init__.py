@@ -10,6 +10,8 @@ from .costs import Task
 from .factor import Factor
 from .features import CentredRows, DualFeatures
 from .gram import GramFactor
+from .krylov import KrylovFactor
+from .normal import Limits
 from .plan import Plan, make_plan
 from .spectral import SpectralFactor
 from .symmetric import SymmetricSystem
@@ -22,6 +24,8 @@ __all__ = [
     "DualFeatures",
     "Factor",
     "GramFactor",
+    "KrylovFactor",
+    "Limits",
     "Plan",
     "SpectralFactor",
     "SvdFactor",

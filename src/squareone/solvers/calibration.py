@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 import scipy
+from scipy.sparse import csr_array
 from threadpoolctl import threadpool_info
 
 from ..arrays import (
@@ -39,11 +40,12 @@ from ..arrays import (
 )
 from ..kernels import Gaussian, Linear
 from ..kernels.tiles import kernel_matrix
+from ..rows import Rows, rows_of
 from .features import CentredRows
 from .weighting import Weighting
 
 # Changes with what is measured and how: files of another format are measured again.
-_FORMAT = 1
+_FORMAT = 2
 # Seconds after which nothing is measured again, and processes that may try to find a calm moment.
 _ENOUGH = 1.5
 _TRIES = 4
@@ -189,6 +191,28 @@ def _gram(d: int, dtype: Any) -> _Probe:
     return lambda: X, two_passes, 3.0 * n * d * d
 
 
+def _sparse(columns: int, dtype: Any) -> _Probe:
+    n, d, row = 4096, 16_384, 64
+    rng = np.random.default_rng(0)
+    indices = np.sort(rng.integers(0, d // row, (n, row)) + np.arange(0, d, d // row), axis=1)
+    parts = (
+        np.ones(n * row, dtype),
+        indices.ravel().astype(np.int32),
+        np.arange(0, n * row + 1, row),
+    )
+    X = rows_of(csr_array(parts, shape=(n, d)))
+    V = _rows(d, columns, dtype)
+
+    def both_ways(X: Rows) -> None:
+        X.transposed_product(X.product(V))
+
+    def ready() -> Rows:
+        X.prepare(np.inf)
+        return X
+
+    return ready, both_ways, 4.0 * n * row * columns
+
+
 def _path(columns: int, dtype: Any) -> _Probe:
     n, k, values = 4096, 256, columns // 2
     basis, filters = _rows(n, k, dtype), np.ones((k, values), dtype)
@@ -232,6 +256,7 @@ PROBES: dict[str, tuple[Callable[[int, Any], _Probe], tuple[int, ...]]] = {
     "qr": (_qr, (32, 96)),  # flops, with Q rotated; size: columns
     "svd": (_svd, (96, 288)),  # flops, of a square matrix; size: its side
     "gram": (_gram, (16, 128)),  # flops of a Gram matrix and of a rotation; size: features
+    "sparse": (_sparse, (1, 20)),  # flops of products with sparse rows; size: columns
     "path": (_path, (2, 64)),  # flops of a basis times filters; size: columns at once
     "errors": (_errors, (8192,)),  # residuals divided, squared and summed
     "pass": (_pass, (512, 2048)),  # bytes of a symmetric matrix read and written; size: rows

@@ -9,6 +9,7 @@ from ..arrays import LARGEST_EIGENPROBLEM, TILE, cholesky_workspace, longest_par
 from ..rows.base import gram_blocks
 from .calibration import Work
 from .factor import HELD_NUMBERS, PATH_BLOCK, PATH_COLUMNS
+from .probes import PROBES
 
 #: λ values a bracketed search factors at, in float32 (twice as fast) and in float64.
 SEARCH_STEPS = (7, 1)
@@ -34,6 +35,11 @@ STAGES = (
     "coefficients",
     "leave-one-out values",
 )
+
+#: Steps of a Krylov sequence that are expected: at one λ, and down to the smallest of several.
+KRYLOV_STEPS = (25, 60)
+# What a product of two sparse rows costs, in multiplications of dense ones per stored number.
+_SPARSE_ROW = 4.0
 
 # Pieces in which a path looks for the best λ: a grid, and twice more closely around its best.
 _AUTO_VISITS = 3
@@ -67,6 +73,18 @@ class Task:
         Each has a tile of its own.
     width_search : bool
         Whether the width of the kernel is searched as well.
+    stored : int
+        Numbers that the rows consist of; n·d where they are dense, or where it is left at zero.
+    sparse : bool
+        Whether zeros are not stored.
+    folds : int
+        How many folds are left out, one after the other; none for other criteria.
+    likelihood : bool
+        Whether the criterion needs determinants.
+    unregularised : bool
+        Whether a λ of zero is among those given.
+    kept : bool
+        Whether the rows have to be kept, for what is asked later.
     """
 
     n: int
@@ -83,6 +101,22 @@ class Task:
     copied: bool = False
     threads: int = 1
     width_search: bool = False
+    stored: int = 0
+    sparse: bool = False
+    folds: int = 0
+    likelihood: bool = False
+    unregularised: bool = False
+    kept: bool = True
+
+    @property
+    def numbers(self) -> int:
+        """Numbers that the rows consist of."""
+        return self.stored if self.sparse else self.n * self.d
+
+    @property
+    def row_bytes(self) -> float:
+        """Bytes of a copy of the rows: with a number goes the index of its feature."""
+        return self.numbers * (self.itemsize + 4.0 * self.sparse)
 
     @property
     def bits(self) -> int:
@@ -95,7 +129,7 @@ class Candidate:
     """One way to do it. ``refused`` says why it cannot be taken; empty where it can.
 
     ``work`` is all that takes time, by kind of operation and stage; what it says to count adds up
-    to the ``flops``.
+    to the ``flops``. With fewer ``bytes``, but with the ``least``, it can be done more slowly.
     """
 
     solver: str
@@ -103,6 +137,12 @@ class Candidate:
     bytes: float
     form: str
     refused: str = ""
+    least: float = 0.0
+
+    @property
+    def needed(self) -> float:
+        """Bytes without which it cannot be done."""
+        return self.least or self.bytes
 
     @property
     def flops(self) -> float:
@@ -114,7 +154,7 @@ def candidates_for(task: Task) -> list[Candidate]:
     """Every way to do it, in whatever memory."""
     if not task.linear:
         return [_cholesky(task), _spectral(task)]
-    return [_gram(task), _svd(task), _cholesky(task), _spectral(task)]
+    return [_gram(task), _svd(task), _cholesky(task), _spectral(task), krylov(task)]
 
 
 def _path_length(task: Task) -> int:
@@ -232,8 +272,10 @@ def _kernel(task: Task, n: int, count: int = 1, *, times: float = 1.0) -> list[W
         Work("call", times * count * 4.0, 1, task.bits),
     ]
     if not task.given:
-        flops = float(count * n * n * task.d)
-        work.append(_counted(task, "product", flops, task.d, times=times))
+        # two sparse rows have to be looked through, whatever they share
+        width = task.d if not task.sparse else min(task.d, _SPARSE_ROW * task.stored / task.n)
+        flops = float(count * n * n * width)
+        work.append(_counted(task, "product", flops, width, times=times))
         if not task.linear:
             work.append(Work("evaluation", times * count * n * n / 2, n, task.bits))
     return _during("kernel matrix", work)
@@ -316,14 +358,11 @@ def _with_width(
 def _kernel_bytes(task: Task, numbers: float) -> float:
     """With the rows made ready on both sides and kept, and the tiles of every thread."""
     n = task.n
-    rows = (
-        n * n * task.copied
-        if task.given
-        else n * task.d * ((1 if task.linear else 3) + task.copied)
-    )
+    copies = (1 if task.linear else 3) + task.copied
+    rows = n * n * task.itemsize * task.copied if task.given else task.row_bytes * copies
     side = min(n, TILE)
     tiles = min(task.threads, (n // TILE + 1) * (n // TILE + 2) // 2)
-    return task.itemsize * (numbers + rows + _columns(task)) + 8.0 * 3 * tiles * side * side
+    return task.itemsize * (numbers + _columns(task)) + rows + 8.0 * 3 * tiles * side * side
 
 
 def _columns(task: Task) -> float:
@@ -359,7 +398,8 @@ def _svd(task: Task) -> Candidate:
     folds = 2.0 * m * k + 4.0 * k * k if n > d else 2.0 * m * n + 2.0 * m * m
     path = _path_numbers(task, small) + (folds if m else 0.0)
     needed = kept + max(at_once, 4.0 * k * k, path) + _columns(task) + n * d * task.copied
-    return Candidate("svd", work, task.itemsize * needed, form)
+    refused = "its factors are dense, and as large as dense rows would be" if task.sparse else ""
+    return Candidate("svd", work, task.itemsize * needed, form, refused)
 
 
 def _gram(task: Task) -> Candidate:
@@ -367,13 +407,13 @@ def _gram(task: Task) -> Candidate:
     if n <= d:
         return replace(_spectral(task), solver="gram", form="eigendecomposition of XXᵀ")
     visits = _visits(task)
-    factorisation = [
-        _counted(task, "gram", 1.0 * n * d * d, d),
-        _counted(task, "eigh", 9.0 * d**3, d, 64),
-    ]
+    first, turning, kind = 1.0 * n * d * d, 2.0 * n * d * d, "gram"
+    if task.sparse:
+        first, turning, kind = 2 * _SPARSE_ROW * task.stored**2 / n, 2.0 * task.stored * d, "sparse"
+    factorisation = [_counted(task, kind, first, d), _counted(task, "eigh", 9.0 * d**3, d, 64)]
     # the second pass is repeated for every visit, of which the last is that of the best λ
-    second = _counted(task, "gram", 2.0 * n * d * d, d, times=max(visits - 1.0, 0.0))
-    last = Work("gram", 2.0 * n * d * d * (visits > 0), d, task.bits, stage="leave-one-out values")
+    second = _counted(task, kind, turning, d, times=max(visits - 1.0, 0.0))
+    last = Work(kind, turning * (visits > 0), d, task.bits, stage="leave-one-out values")
     work = (
         *_during("factorisation", factorisation),
         *_during(_scoring(task), [second]),
@@ -386,13 +426,52 @@ def _gram(task: Task) -> Candidate:
     block, sums = gram_blocks(n, d)
     summing = (sums + 1.0 + task.threads) * d * d + 3.0 * task.threads * min(n, block) * d
     folds = 3.0 * m * (d + 1) + 6.0 * (d + 1) ** 2 if m else 0.0
-    rows = n * d * (task.copied + (task.alphas == 1))  # its own copy, for what is asked later
+    rows = task.row_bytes * (task.copied + (task.alphas == 1))  # for what is asked later
     path = 2.0 * d * d + _path_numbers(task, d) + folds
     needed = max(summing, 4.0 * d * d, path)
     return Candidate(
         "gram",
         work,
-        8.0 * needed + task.itemsize * (rows + _columns(task)),
+        8.0 * needed + rows + task.itemsize * _columns(task),
         "eigendecomposition of XᵀX, two passes",
         refused,
     )
+
+
+def krylov(task: Task) -> Candidate:
+    """Conjugate gradients for all λ at once; how many steps they take, only the data know."""
+    n, d, t = task.n, task.d, task.t
+    alone = task.alphas == 1
+    steps = KRYLOV_STEPS[not alone]
+    probed = not alone and not task.folds
+    sequences = max(1, task.folds + (not alone and task.folds > 0))
+
+    def products(columns: int, count: float) -> list[Work]:
+        flops = 4.0 * count * task.numbers * columns
+        kind = "sparse" if task.sparse else "product"
+        size = float(columns)
+        rest = Work("pass", 12.0 * count * min(n, d) * columns * task.itemsize, n, task.bits)
+        return [_counted(task, kind, flops, size), rest, Work("call", 2.0 * count, 1, task.bits)]
+
+    sequence = products(t, float(steps * sequences))
+    if probed:
+        sequence += products(PROBES, float(steps))
+    work = [
+        *_during("factorisation" if alone else "path", sequence),
+        *_during("coefficients", products(t, 1.0)),
+    ]
+    form = "conjugate gradients" if alone else "conjugate gradients, every alpha"
+    if task.folds:
+        form += ", once per fold" if task.folds > 1 else ", without the held-out rows first"
+    elif probed:
+        form += f"; leave-one-out estimated by {PROBES} random probes"
+    refused = ""
+    if task.likelihood:
+        refused = "it knows no determinant, and so no likelihood"
+    elif task.unregularised:
+        refused = "it needs an alpha above zero"
+    columns = t + PROBES
+    rows = task.row_bytes * (task.copied + task.kept + (task.folds > 0))
+    least = rows + task.itemsize * (8.0 * (n + d) * max(t, PROBES) + _columns(task))
+    kept = task.row_bytes * task.sparse + task.itemsize * min(n, d) * float(steps * columns)
+    return Candidate("krylov", tuple(work), least + kept, form, refused, least)

@@ -52,6 +52,27 @@ class Factor(ABC):
     #: Whether many λ at once cost hardly more than one.
     many_at_once: bool = True
 
+    #: Decades below the largest eigenvalue that a grid of λ covers first, and by which it is then
+    #: widened; None where small λ cost no more than others.
+    grid_decades: tuple[int, int] | None = None
+
+    @property
+    def leverages_at_hand(self) -> bool:
+        """Whether complements and degrees of freedom are there, or come with the residuals."""
+        return True
+
+    #: Whether it has done all it may: smaller λ would not be solved for.
+    exhausted: bool = False
+
+    def estimates_without(self, alphas: Array) -> list[Array]:
+        """Complements (n, L) from parts of what they are estimated from; none where exact."""
+        return []
+
+    @property
+    def bits(self) -> int:
+        """The precision in which λ are compared."""
+        return 8 * self.targets.dtype.itemsize
+
     @property
     def n(self) -> int:
         """Rows that take part in the fit."""

@@ -55,6 +55,10 @@ class CentredRows:
         """Rows and features."""
         return self.rows.shape
 
+    def astype(self, dtype: np.dtype) -> CentredRows:
+        """The same in another precision; the mean is not rounded."""
+        return replace(self, rows=self.rows.astype(dtype), weighting=self.weighting.astype(dtype))
+
     def owned(self) -> CentredRows:
         """The same with a copy of the rows, which nobody else can change."""
         return replace(self, rows=self.rows.copy())
@@ -63,16 +67,37 @@ class CentredRows:
 
     def times(self, V: Array, rows: slice | Array = slice(None)) -> Array:
         """X̃V for ``V`` (d, t) → (n, t), or for some rows (b, t)."""
+        if self.rows.sparse and _everything(rows):  # centred by projection: uᵀX̃ is zero
+            return self._without_mean(self._scaled(self.rows.product(V)))
         result = self.like(self.rows if _everything(rows) else self.rows[rows], V)
         return self.weighting.scale(result, rows)
 
     def transposed_times(self, U: Array) -> Array:
         """X̃ᵀU for ``U`` (n, t) → (d, t)."""
+        if self.rows.sparse:
+            U = self._without_mean(U.copy())
         root = self.weighting.root
-        scaled = U if root is None else U * root[:, None]
-        result = self.rows.transposed_times(scaled, self.mean)
+        if root is not None:
+            U = U * root[:, None]
+        if self.rows.sparse:
+            result = self.rows.transposed_product(U)
+        else:
+            result = self.rows.transposed_times(U, self.mean)
         result *= result.dtype.type(1.0 / self.unit)
         return result
+
+    def _scaled(self, result: Array) -> Array:
+        """√w / unit times rows (n, t), in place."""
+        if self.unit != 1.0:
+            result *= result.dtype.type(1.0 / self.unit)
+        return self.weighting.scale(result)
+
+    def _without_mean(self, U: Array) -> Array:
+        """U − uuᵀU (n, t), in place."""
+        u = self.weighting.direction
+        if u is not None:
+            U -= u[:, None] * np.einsum("i,ij->j", u, U)
+        return U
 
     def like(self, X: Any, V: Array) -> Array:
         """(x − mean)ᵀV / unit for other rows (b, d) → (b, t): not scaled by weights."""
@@ -81,11 +106,18 @@ class CentredRows:
         result *= result.dtype.type(1.0 / self.unit)
         return result
 
+    def squares(self) -> Array:
+        """|x̃|² (n,), in float64."""
+        squares = self.squares_of(self.rows)
+        root = self.weighting.root
+        return squares if root is None else squares * np.square(root, dtype=np.float64)
+
     def squares_of(self, X: Any) -> Array:
         """|x − mean|² / unit² for other rows (b, d) → (b,), in float64."""
-        rows = rows_of(X)
+        rows = X if isinstance(X, Rows) else rows_of(X)
         if not rows.sparse:
-            return np.square(self._centred(rows), dtype=np.float64).sum(axis=1)
+            parts = (self._centred(rows[block]) for block in row_blocks(*rows.shape))
+            return np.concatenate([np.square(x, dtype=np.float64).sum(axis=1) for x in parts])
         inner = rows.product(self.mean[:, None].astype(rows.dtype))
         squares = rows.squares().astype(np.float64) - 2.0 * inner[:, 0] + self.mean @ self.mean
         return np.maximum(squares, 0.0) / self.unit / self.unit
@@ -99,6 +131,10 @@ class CentredRows:
     def __getitem__(self, rows: slice | Array) -> Array:
         """x̃ for some rows (b, d)."""
         return self.weighting.scale(self._centred(self.rows[rows]), rows)
+
+    def centred_like(self, X: Any) -> Array:
+        """(x − mean) / unit for other rows (b, d)."""
+        return self._centred(rows_of(X))
 
     def _centred(self, rows: Rows) -> Array:
         block = rows.dense()

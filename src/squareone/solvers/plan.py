@@ -10,6 +10,8 @@ from dataclasses import dataclass, field, replace
 from html import escape
 from typing import Any
 
+import numpy as np
+
 from ..errors import MemoryLimitError
 from .calibration import this_machine
 from .costs import STAGES, Candidate, Task, candidates_for, width_search
@@ -19,6 +21,9 @@ from .table import Table
 # Work below which time does not decide: the whole path (or the most accurate solver) is preferred.
 _NEGLIGIBLE = 2.5e10
 _NEGLIGIBLE_LINEAR = 1e9
+# An exact solver is preferred up to so many times the flops of products with sparse rows, which go
+# through memory: its own are that much faster, and exact.
+_EXACT_IS_WORTH = 20.0
 
 
 @dataclass(repr=False)
@@ -154,6 +159,8 @@ class Plan:
         task = self.task
         kernel = "linear kernel" if task.linear else "kernel"
         seen = "a precomputed kernel" if task.given else f"{task.d:,} features, {kernel}"
+        if task.sparse:
+            seen = f"{task.d:,} features ({task.stored:,} numbers stored), {kernel}"
         columns = "1 target column" if task.t == 1 else f"{task.t:,} target columns"
         return (
             f"{task.n:,} rows, {seen}, {columns}, float{8 * task.itemsize}, "
@@ -166,7 +173,8 @@ class Plan:
             mark = (
                 " <- chosen" if c.solver == self.solver else f" ({c.refused})" if c.refused else ""
             )
-            figures = f"{c.flops / 1e9:,.3g}", readable(c.bytes), duration(self.expected(c))
+            most = max(c.needed, min(c.bytes, self.memory_limit)) if c.least else c.bytes
+            figures = f"{c.flops / 1e9:,.3g}", readable(most), duration(self.expected(c))
             rows.append((c.solver, *figures, c.form + mark))
         header = ("solver", "Gflop", "memory", "expected", "how")
         return Table(header, rows, "<>>><", self.candidates.index(self.chosen))
@@ -210,15 +218,28 @@ def make_plan(task: Task, requested: str, memory_limit: float) -> Plan:
         if chosen.refused:
             _refuse(chosen, candidates, task, memory_limit)
         return Plan(task, candidates, requested, "asked for", memory_limit)
-    possible = [c for c in candidates if not c.refused]
+    possible = [c for c in candidates if not c.refused and _unasked(c, task)]
     if not possible:
         able = [c for c in candidates_for(task) if not c.refused] or candidates
-        _refuse(min(able, key=lambda c: c.bytes), candidates, task, memory_limit)
+        able = [c for c in able if _unasked(c, task)] or able
+        _refuse(min(able, key=lambda c: c.needed), candidates, task, memory_limit)
     chosen, reason = _choose(task, possible)
     return Plan(task, candidates, chosen.solver, reason, memory_limit)
 
 
 def _choose(task: Task, possible: list[Candidate]) -> tuple[Candidate, str]:
+    iterative = next((c for c in possible if c.solver == "krylov"), None)
+    exact = [c for c in possible if c is not iterative]
+    if iterative is not None:
+        least = min((c.flops for c in exact), default=np.inf)
+        if least > max(_NEGLIGIBLE, _EXACT_IS_WORTH * iterative.flops):
+            return iterative, (
+                "sparse rows need only products, and those take far fewer flops than "
+                "a factorisation"
+                if exact
+                else "the only one that can do it in this memory"
+            )
+        possible = exact
     if task.linear and task.alphas == "auto" and len(possible) > 1:
         possible = [c for c in possible if c.solver != "cholesky"]  # the path costs no more
     by_name = {c.solver: c for c in possible}
@@ -234,7 +255,7 @@ def _choose(task: Task, possible: list[Candidate]) -> tuple[Candidate, str]:
         and spectral.flops - shared <= _NEGLIGIBLE
     ):
         return spectral, "the whole path at once, and its cost is negligible at this size"
-    if task.linear and cheapest.solver != "svd":
+    if task.linear and cheapest.solver != "svd" and not task.sparse:
         return cheapest, (
             "the fewest flops; the features' condition is checked, and svd taken if it is too high"
         )
@@ -244,28 +265,33 @@ def _choose(task: Task, possible: list[Candidate]) -> tuple[Candidate, str]:
     return cheapest, reason
 
 
+def _unasked(candidate: Candidate, task: Task) -> bool:
+    """Whether it may be taken without being asked for: with dense rows nothing is iterated."""
+    return candidate.solver != "krylov" or task.sparse
+
+
 def _over(candidate: Candidate, limit: float) -> str:
-    if candidate.bytes <= limit:
+    if candidate.needed <= limit:
         return ""
-    return f"needs {readable(candidate.bytes)}, more than the memory limit"
+    return f"needs {readable(candidate.needed)}, more than the memory limit"
 
 
 def _refuse(wanted: Candidate, candidates: list[Candidate], task: Task, limit: float) -> None:
     fitting = [c for c in candidates if not c.refused]
-    if wanted.bytes <= limit:
+    if wanted.needed <= limit:
         others = ", ".join(f'"{c.solver}"' for c in fitting) or "none"
         msg = (
             f'solver="{wanted.solver}" cannot do this: {wanted.refused}. Solvers that can: {others}'
         )
         raise ValueError(msg)
     if fitting:
-        what = ", ".join(f'solver="{c.solver}" ({readable(c.bytes)})' for c in fitting)
+        what = ", ".join(f'solver="{c.solver}" ({readable(c.needed)})' for c in fitting)
         advice = f"What fits: {what}"
     else:
         advice = f"What fits: {_what_would_fit(wanted, task, limit)}"
     msg = (
         f'solver="{wanted.solver}" on {task.n:,} rows and {task.d:,} features needs '
-        f"{readable(wanted.bytes)}; memory_limit is {readable(limit)}. {advice}, or raise "
+        f"{readable(wanted.needed)}; memory_limit is {readable(limit)}. {advice}, or raise "
         "memory_limit"
     )
     raise MemoryLimitError(msg)
@@ -276,11 +302,12 @@ def _what_would_fit(wanted: Candidate, task: Task, limit: float) -> str:
 
     def needs(**changes: Any) -> float:
         smaller = replace(task, **changes)
-        return next(c.bytes for c in candidates_for(smaller) if c.solver == wanted.solver)
+        return next(c.needed for c in candidates_for(smaller) if c.solver == wanted.solver)
 
     def with_rows(n: int) -> float:
         fold = int(task.largest_fold * n / task.n)
-        return needs(n=n, d=n if task.given else task.d, largest_fold=fold)
+        stored = int(task.stored * n / task.n)
+        return needs(n=n, d=n if task.given else task.d, largest_fold=fold, stored=stored)
 
     few, many = 0, task.n
     while many - few > 1:

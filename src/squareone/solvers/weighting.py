@@ -44,6 +44,21 @@ class Weighting:
         direction = (root / np.linalg.norm(root)).astype(dtype) if intercept else None
         return cls(n, None if weights is None else root.astype(dtype), direction, unit)
 
+    def astype(self, dtype: np.dtype) -> Weighting:
+        """The same in another precision."""
+        root = None if self.root is None else self.root.astype(dtype)
+        u = None if self.direction is None else self.direction.astype(dtype)
+        return Weighting(self.n, root, u, self.unit)
+
+    def restricted(self, rows: Array) -> Weighting:
+        """The same for ``rows`` (m,) only."""
+        root = None if self.root is None else self.root[rows]
+        u = self.direction
+        if u is not None:
+            some = np.ones(rows.size) if root is None else root.astype(np.float64)
+            u = (some / np.linalg.norm(some)).astype(u.dtype)
+        return Weighting(rows.size, root, u, self.unit)
+
     @property
     def total_root(self) -> float:
         """‖√w‖, the square root of the sum of weights, in units of √unit."""

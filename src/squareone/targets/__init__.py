@@ -1,6 +1,10 @@
 """Targets: what is predicted, as columns of numbers, and back again."""
 
-from .labels import Labels
+from .codes import BCH, Coding, OneVsAll, OneVsOne
+from .labels import Code, Labels
 from .regression import Responses
 
-__all__ = ["Labels", "Responses"]
+#: Codings by name.
+CODINGS = {"one_vs_all": OneVsAll, "one_vs_one": OneVsOne, "bch": BCH}
+
+__all__ = ["BCH", "CODINGS", "Code", "Coding", "Labels", "OneVsAll", "OneVsOne", "Responses"]

@@ -26,3 +26,5 @@ class Responses:
         return values[:, 0] if self.vector else values
 
     decode = shaped
+
+    residuals = coefficients = shaped

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -49,13 +49,28 @@ class Source:
 
     @property
     def model(self) -> KernelExpansion | Hyperplane:
-        """What was learned."""
-        return self.estimator._recorded().model
+        """What was learned; the columns of a code as decision values of the classes."""
+        record = self.estimator._recorded()
+        if not isinstance(record.targets, Labels) or record.targets.code is None:
+            return record.model
+        code = record.targets.code
+        if not code.coding.linear:
+            msg = (
+                f"coding={code.coding!r} cannot be exported, because it counts signs: fit with "
+                'BCH(decoding="correlation") or one against all'
+            )
+            raise TypeError(msg)
+        return replace(
+            record.model,
+            coefficients=code.coefficients(record.model.coefficients),
+            intercepts=code.coefficients(record.model.intercepts[None, :])[0],
+        )
 
     @property
     def targets(self) -> Responses | Labels:
         """How values become predictions."""
-        return self.estimator._recorded().targets
+        targets = self.estimator._recorded().targets
+        return replace(targets, code=None) if isinstance(targets, Labels) else targets
 
     @property
     def calibration(self) -> Calibration | None:

@@ -1,0 +1,271 @@
+"""``krylov``: conjugate gradients for every λ at once, from products with X̃ and X̃ᵀ alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..arrays import Array, blocks, shared_cores
+from .factor import Factor, Visitor
+from .features import CentredRows
+from .lanczos import LanczosSequence
+from .normal import Limits, NormalEquations
+from .probes import Leverages, leverages_of
+
+# Relative residuals down to this are reached in float32, for λ this share of what rounding is
+# relative to.
+_SINGLE_TOLERANCE, _SINGLE_MARGIN = 1e-5, 100.0 * float(np.finfo(np.float64).eps)
+# Steps after which the largest eigenvalue is known well enough to be the unit of a grid of λ.
+_FIRST_STEPS = 6
+# Numbers, at most, in an array with a column for every target and λ.
+_PATH_NUMBERS = 33_554_432
+# Numbers of new rows that are dense at a time.
+_QUERY_NUMBERS = 4_194_304
+# Times a solution may be corrected by solving for what its rounding left.
+_CORRECTIONS = 3
+
+
+class KrylovFactor(Factor):
+    """(X̃X̃ᵀ + λ)c = ỹ, or (X̃ᵀX̃ + λ)v = X̃ᵀỹ if that is smaller, by conjugate gradients.
+
+    The sequence of products belongs to the targets and not to λ, which makes it the factorisation:
+    it becomes as long as the smallest λ asked for needs it to be, and answers for all larger ones.
+    The leverages are estimated by random probes, when they are asked for: see
+    :class:`~squareone.solvers.probes.Probes`.
+
+    Where the tolerance and λ allow, float64 rows are multiplied in float32, in half the time. The
+    coefficients are then checked, and if need be corrected, in float64.
+
+    **Cost**: per step two products with t columns, each a multiplication per stored number and
+    column; some twenty steps where λ is a hundredth of the largest eigenvalue, some two hundred
+    where it is a ten-thousandth. min(n, d)·t numbers per step are kept.
+    """
+
+    takes_rows = True
+    grid_decades = (2, 1)
+
+    def __init__(
+        self, rows: CentredRows, Y: Array, limits: Limits, seed: int, least: float = np.inf
+    ) -> None:
+        """``least`` is the smallest λ there will be, where that is known."""
+        self.rows = rows
+        self.weighting = rows.weighting
+        self.targets, self.means = self.weighting.targets(Y)
+        self.alpha_units = rows.alpha_units
+        self._Y = Y
+        self._seed = seed
+        single = np.dtype(np.float32)
+        if limits.tolerance >= _SINGLE_TOLERANCE:
+            self._begin(single, limits)
+        if limits.tolerance < _SINGLE_TOLERANCE or least < _SINGLE_MARGIN * self.rounded:
+            self._begin(self.targets.dtype, limits)
+        self._without: dict[bytes, KrylovFactor] = {}
+        #: The largest relative residual of the coefficients, computed from these themselves.
+        self.residual = np.nan
+
+    def _begin(self, dtype: np.dtype, limits: Limits) -> None:
+        """The first steps, which show the largest eigenvalue, in this precision."""
+        self._equations = NormalEquations(self.rows.astype(dtype), limits)
+        right = self._equations.right_hand_side(self.targets.astype(dtype, copy=False))
+        self._sequence = self._equations.sequence(right)
+        with shared_cores():
+            for _ in range(min(_FIRST_STEPS, *self.rows.shape, limits.most)):
+                self._sequence.advance()
+        self.largest = self.rows.in_user_units(self._sequence.largest)
+        # λ is compared with the rounding of these products, not of those that check the result
+        coarser = float(np.finfo(dtype).eps / np.finfo(self.targets.dtype).eps)
+        self.rounded = self.largest * coarser
+
+    @property
+    def bits(self) -> int:
+        return 8 * self._equations.rows.rows.dtype.itemsize
+
+    @cached_property
+    def _leverages(self) -> Leverages:
+        return leverages_of(self._equations, self._seed)
+
+    @property
+    def iterations(self) -> int:
+        """Steps so far: products with X̃ and with X̃ᵀ."""
+        return self._sequence.steps
+
+    @property
+    def leverages_at_hand(self) -> bool:
+        """Whether the probes have been made."""
+        return "_leverages" in vars(self)
+
+    @property
+    def exhausted(self) -> bool:  # type: ignore[override]
+        """Whether there were as many steps as there may be."""
+        return self.iterations >= self._equations.limits.most
+
+    def reach(self, alphas: Array) -> Array:
+        """Make the sequence long enough for ``alphas`` (L,); returns them in its own units."""
+        shifts = self.scaled(alphas)
+        self._equations.reach(self._sequence, shifts)
+        return shifts
+
+    def residuals(self, alphas: Array) -> Array:
+        """The largest relative residual of a target at each of ``alphas`` (L,)."""
+        return self._sequence.residuals(self.scaled(alphas)).max(axis=0)
+
+    def settle(self) -> None:
+        """Get ready for what is asked later, which must not depend on what the user does to X.
+
+        Rows are copied; nobody watches any more, and what folds needed is given up.
+        """
+        self._without.clear()
+        self.rows = self.rows.owned()
+        self._equations.settle()
+
+    def chunks(self, alphas: Array, *, held: bool) -> list[Array]:
+        widest = max(self.rows.shape) * self.targets.shape[1]
+        size = max(1, min(alphas.size, _PATH_NUMBERS // max(1, widest)))
+        return [alphas[piece] for piece in blocks(alphas.size, size)]
+
+    def visit(self, alphas: Array, visitor: Visitor) -> None:
+        shifts = self.reach(alphas)
+        complements = self._leverages.complements(shifts)
+        dtype = self._equations.rows.rows.dtype
+        self._equations.left_over(
+            self._sequence,
+            self.targets.astype(dtype, copy=False),
+            shifts,
+            lambda rows, left: visitor(rows, left, complements[rows]),
+        )
+
+    def estimates_without(self, alphas: Array) -> list[Array]:
+        return self._leverages.without_group(self.scaled(alphas))
+
+    def degrees_of_freedom(self, alphas: Array) -> Array:
+        """An estimate: n − Σ(1 − h) by random probes."""
+        return self.n - self._leverages.traces(self.scaled(alphas))
+
+    def errors_without(self, alphas: Array, removed: Array) -> Array:
+        """By a sequence of their own, for the other rows; it is kept for further λ."""
+        key = removed.tobytes()
+        if key not in self._without:
+            self._without[key] = self._fit_without(removed)
+        rest = self._without[key]
+        shifts = rest.reach(alphas)
+        weights = rest._sequence.weights(shifts)
+        t, L = weights.shape[1:]
+        solutions = rest._sequence.combined(weights).reshape(-1, t * L)
+        V = rest._equations.hyperplanes(solutions)
+        values = rest._equations.rows.like(self._equations.rows.rows[removed], V)
+        values = values.reshape(-1, t, L)
+        values += rest.means[:, None].astype(values.dtype)
+        errors = self._Y[removed, :, None] - values
+        root = self.weighting.root
+        return errors if root is None else errors * root[removed, None, None]
+
+    def _fit_without(self, removed: Array) -> KrylovFactor:
+        kept = np.delete(np.arange(self.n), removed)
+        rows = CentredRows.of(self.rows.rows[kept].X, self.weighting.restricted(kept))
+        least = 0.0 if self.bits == 64 else np.inf
+        return KrylovFactor(rows, self._Y[kept], self._equations.limits, self._seed, least)
+
+    def coefficients(self, alphas: Array) -> tuple[Array, Array]:
+        """Certified: the residual is computed from the solution, not from the recurrences."""
+        shifts = self.reach(alphas)
+        solutions = _at_own(self._sequence, shifts).astype(self.targets.dtype, copy=False)
+        V, left = self._checked(solutions, shifts)
+        self.residual = self._relative(left)
+        for _ in range(_CORRECTIONS):
+            if self.residual <= self._equations.limits.tolerance or self.exhausted:
+                break
+            corrected = solutions + self._correction(left, shifts)
+            V_new, left = self._checked(corrected, shifts)
+            residual = self._relative(left)
+            if not residual < 0.9 * self.residual:  # rounding is the limit
+                break
+            solutions, V, self.residual = corrected, V_new, residual
+        return self.rows.hyperplane(V, self.means)
+
+    def _checked(self, solutions: Array, shifts: Array) -> tuple[Array, Array]:
+        """Hyperplanes (d, t), and what is left of the right-hand sides with λ (t,) each."""
+        shifted = solutions * shifts.astype(solutions.dtype)
+        if self._equations.dual:
+            V = self.rows.transposed_times(solutions)
+            return V, self.targets - self.rows.times(V) - shifted
+        left = self.rows.transposed_times(self.targets - self.rows.times(solutions))
+        return solutions, left - shifted
+
+    def _correction(self, left: Array, shifts: Array) -> Array:
+        """The solution for what is left: in single precision recurrences and truth part ways."""
+        again = self._equations.sequence(left.astype(self._equations.rows.rows.dtype, copy=False))
+        self._equations.reach(again, shifts, 0.1 * self._equations.limits.tolerance / self.residual)
+        return _at_own(again, shifts).astype(left.dtype, copy=False)
+
+    def _relative(self, left: Array) -> float:
+        norms = np.sqrt(np.einsum("ij,ij->j", left, left, dtype=np.float64))
+        return float(np.max(norms / np.where(self._sequence.norms > 0, self._sequence.norms, 1.0)))
+
+    def error_estimate(self, alpha: float) -> float:
+        scaled = float(self.scaled(alpha))
+        if scaled == 0.0:
+            return np.inf
+        eps = float(np.finfo(self.targets.dtype).eps)  # of the products that check the result
+        return eps * (self._sequence.largest + scaled) / scaled
+
+    def energies(self, alphas: Array) -> Array:
+        shifts = self.reach(alphas)
+        energies = self._sequence.energies(shifts)
+        if not self._equations.dual:  # (ỹᵀỹ − gᵀ(X̃ᵀX̃ + λ)⁻¹g) / λ
+            squares = np.square(self.targets, dtype=np.float64).sum(axis=0)
+            energies = np.maximum(squares[:, None] - energies, 0.0) / shifts
+        return energies / self.rows.unit / self.rows.unit
+
+    def log_determinants(self, alphas: Array) -> Array:
+        msg = (
+            "krylov knows no determinant, and so no likelihood: fit with another solver "
+            '("gram", "spectral", "cholesky") that the plan shows to fit in memory'
+        )
+        raise AttributeError(msg)
+
+    # --- new rows: each is a right-hand side of its own ---
+
+    def sensitivities(self, alpha: float, queries: Any) -> Array:
+        """Cost: as a fit to as many targets as there are new rows."""
+        found = np.empty((self.n, queries.shape[0]), self.targets.dtype)
+        shifts = self.scaled(np.array([alpha]))
+        for columns, start in self._as_right_hand_sides(queries):
+            sequence = self._equations.sequence(start)
+            self._equations.reach(sequence, shifts)
+            solutions = _at_own(sequence, np.repeat(shifts, start.shape[1]))
+            dual = self._equations.dual
+            found[:, columns] = solutions if dual else self._equations.rows.times(solutions)
+        return self._with_mean(found)
+
+    def variances(self, alpha: float, queries: Any, prior: Array) -> Array:
+        shifts = self.scaled(np.array([alpha]))
+        found = np.empty(queries.shape[0])
+        squares = self.rows.squares_of(queries)
+        for columns, start in self._as_right_hand_sides(queries):
+            sequence = self._equations.sequence(start)
+            self._equations.reach(sequence, shifts)
+            energies = sequence.energies(shifts)[:, 0]
+            if self._equations.dual:  # λ xᵀ(X̃ᵀX̃ + λ)⁻¹x = |x|² − (X̃x)ᵀ(X̃X̃ᵀ + λ)⁻¹X̃x
+                found[columns] = np.maximum(squares[columns] - energies, 0.0)
+            else:
+                found[columns] = energies * shifts
+        return self.rows.unit**2 * found + self._variance_of_mean(alpha)
+
+    def _as_right_hand_sides(self, queries: Any) -> Iterator[tuple[slice, Array]]:
+        """New rows (m, d) as X̃x (n, b), or x (d, b), a few at a time: they are dense here."""
+        few = max(1, _QUERY_NUMBERS // max(self.rows.shape))
+        for columns in blocks(queries.shape[0], few):
+            rows = self._equations.rows
+            x = rows.centred_like(queries[columns]).T.astype(rows.rows.dtype)
+            yield columns, rows.times(x) if self._equations.dual else x
+
+
+def _at_own(sequence: LanczosSequence, shifts: Array) -> Array:
+    """Solutions (m, c) with a λ for every right-hand side: ``shifts`` (c,)."""
+    distinct, which = np.unique(shifts, return_inverse=True)
+    weights = sequence.weights(distinct)
+    own = weights[:, np.arange(shifts.size), which.reshape(-1)]
+    return sequence.combined(own[:, :, None])[:, :, 0]

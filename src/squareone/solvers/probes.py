@@ -1,0 +1,146 @@
+"""Leverages of a fit that is known by its products only, estimated by random probes.
+
+For a vector z of random signs z_i ((I − H)z)_i is 1 − h_i on average. A few probes leave noise of
+about a tenth in each row, and their scatter says how much: rows are drawn together by as much as
+that noise explains of their differences (the best linear estimate of each), and no further than
+is possible. A few rows need no probes: each is a right-hand side of its own.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..arrays import Array
+from .normal import NormalEquations
+
+#: Probes, and the groups they are in: without one of these the result says how sure it is.
+PROBES, GROUPS = 20, 4
+# Rows up to which every leverage is solved for.
+_FEW_ROWS = 64
+# A finer residual would be lost in the noise.
+_TOLERANCE = 3e-3
+
+
+def leverages_of(equations: NormalEquations, seed: int) -> Leverages:
+    """Exact for a few rows, estimated for more."""
+    few = equations.rows.shape[0] <= _FEW_ROWS
+    return Leverages(equations) if few else Probes(equations, seed)
+
+
+class Leverages:
+    """1 − h for every λ, with a right-hand side for every row.
+
+    **Cost**: as a fit to n targets.
+    """
+
+    def __init__(self, equations: NormalEquations) -> None:
+        self._equations = equations
+        self._weighting = equations.rows.weighting
+        self._begin(np.eye(self._weighting.n, dtype=equations.rows.rows.dtype))
+
+    def _begin(self, signs: Array) -> None:
+        """Columns (n, c) without what the intercept fits in full."""
+        u = self._weighting.direction
+        self._signs = signs
+        self._columns = signs if u is None else signs - np.outer(u, u @ signs)
+        equations = self._equations
+        self._sequence = equations.sequence(equations.right_hand_side(self._columns))
+
+    def complements(self, shifts: Array) -> Array:
+        """1 − h for ``shifts`` (L,) → (n, L)."""
+        found = np.empty((self._weighting.n, shifts.size))
+
+        def look(rows: slice, left: Array) -> None:
+            found[rows] = left[np.arange(left.shape[0]), np.arange(rows.start, rows.stop)]
+
+        self._equations.reach(self._sequence, shifts)
+        self._equations.left_over(self._sequence, self._columns, shifts, look)
+        return found
+
+    def without_group(self, shifts: Array) -> list[Array]:
+        """None: these are no estimates."""
+        return []
+
+    def traces(self, shifts: Array) -> Array:
+        """Σ(1 − h) (L,)."""
+        return self.complements(shifts).sum(axis=0)
+
+
+class Probes(Leverages):
+    """Estimates of 1 − h for every λ, from probes that are drawn once.
+
+    Parameters
+    ----------
+    equations : NormalEquations
+    seed : int
+
+    Notes
+    -----
+    **Cost**: as a fit to twenty targets, to a larger residual.
+    """
+
+    def __init__(self, equations: NormalEquations, seed: int) -> None:
+        self._equations = equations
+        self._weighting = equations.rows.weighting
+        signs = np.random.RandomState(seed).randint(0, 2, (self._weighting.n, PROBES))
+        self._begin((2 * signs - 1).astype(equations.rows.rows.dtype))
+        self._latest: tuple[bytes, Array, Array] | None = None
+
+    def complements(self, shifts: Array) -> Array:
+        """1 − h for ``shifts`` (L,) → (n, L)."""
+        means, variance = self._group_means(shifts)
+        return self._estimate(means.mean(axis=0), variance / PROBES, shifts)
+
+    def without_group(self, shifts: Array) -> list[Array]:
+        """The same from all groups of probes but one."""
+        means, variance = self._group_means(shifts)
+        fewer = PROBES - PROBES // GROUPS
+        return [
+            self._estimate(np.delete(means, g, axis=0).mean(axis=0), variance / fewer, shifts)
+            for g in range(GROUPS)
+        ]
+
+    def traces(self, shifts: Array) -> Array:
+        """Σ(1 − h) (L,), without bias."""
+        return self._group_means(shifts)[0].mean(axis=0).sum(axis=0)
+
+    def _group_means(self, shifts: Array) -> tuple[Array, Array]:
+        """z(I − H)z, the means of groups of probes (GROUPS, n, L), and the variance of one (L,)."""
+        key = shifts.tobytes()
+        if self._latest is None or self._latest[0] != key:
+            self._latest = (key, *self._ask(shifts))
+        return self._latest[1:]
+
+    def _ask(self, shifts: Array) -> tuple[Array, Array]:
+        equations = self._equations
+        equations.reach(self._sequence, shifts, _TOLERANCE)
+        n, L = self._weighting.n, shifts.size
+        means = np.empty((GROUPS, n, L))
+        scatter: dict[int, Array] = {}
+
+        def look(rows: slice, left: Array) -> None:
+            left *= self._signs[rows, :, None]
+            scatter[rows.start] = left.var(axis=1, ddof=1, dtype=np.float64).sum(axis=0)
+            grouped = left.reshape(left.shape[0], GROUPS, -1, L)
+            means[:, rows] = grouped.mean(axis=2, dtype=np.float64).transpose(1, 0, 2)
+
+        equations.left_over(self._sequence, self._columns, shifts, look)
+        return means, np.sum([scatter[start] for start in sorted(scatter)], axis=0) / n
+
+    def _estimate(self, seen: Array, noise: Array, shifts: Array) -> Array:
+        """Shrunk towards their mean, within what is possible (n, L)."""
+        mean = seen.mean(axis=0)
+        between = np.maximum(seen.var(axis=0) - noise, 0.0)
+        kept = np.divide(between, between + noise, out=np.zeros_like(noise), where=between > 0)
+        low, high = self._bounds(shifts)
+        return np.clip(mean + kept * (seen - mean), low, high)
+
+    def _bounds(self, shifts: Array) -> tuple[Array, Array]:
+        """From λ/(k̃ + λ), by Jensen's inequality, to one; less the intercept's share u²."""
+        rows = self._equations.rows
+        u = self._weighting.direction
+        free = np.ones(self._weighting.n) if u is None else 1.0 - np.square(u, dtype=np.float64)
+        diagonal = rows.squares()
+        with np.errstate(divide="ignore", invalid="ignore"):
+            low = free[:, None] ** 2 * shifts / (free[:, None] * shifts + diagonal[:, None])
+        return np.nan_to_num(low), free[:, None]
