@@ -37,6 +37,13 @@ def in_64_bits(rows):
     return matrix
 
 
+def with_room(rows):
+    """Numbers behind the last row, as a matrix has that was made larger than needed."""
+    matrix = csr_array(rows)
+    matrix.data, matrix.indices = np.r_[matrix.data, 1e6, 1e6], np.r_[matrix.indices, 0, 0]
+    return matrix
+
+
 def read_only(rows):
     matrix = csr_array(rows)
     for part in (matrix.data, matrix.indices, matrix.indptr):
@@ -56,6 +63,7 @@ CONTAINERS = {
     "repeated": repeated,
     "with zeros": with_zeros,
     "64 bits": in_64_bits,
+    "with room": with_room,
     "read-only": read_only,
 }
 

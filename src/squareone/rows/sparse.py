@@ -173,14 +173,20 @@ class SparseRows(Rows):
 
 
 def canonical(X: Any) -> Any:
-    """A CSR matrix with sorted indices of 32 bits, where these suffice, and no duplicates."""
+    """A CSR matrix with sorted indices of 32 bits, where these suffice, and no duplicates.
+
+    Nor has it room for more numbers at its end. The user's matrix stays as it is, and numbers that
+    are in place are not copied.
+    """
     if not X.has_canonical_format:
-        X = X.copy()  # the user's stays as it is
+        X = X.copy()
         X.sum_duplicates()
     small = max(*X.shape, X.nnz) < np.iinfo(np.int32).max
-    if small and X.indices.dtype != np.int32:
-        indices, indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
-        X = type(X)((X.data, indices, indptr), shape=X.shape, copy=False)
+    wide = small and X.indices.dtype != np.int32
+    if wide or X.data.size > X.nnz:
+        kind = np.int32 if wide else X.indices.dtype
+        parts = X.data[: X.nnz], X.indices[: X.nnz].astype(kind, copy=False)
+        X = type(X)((*parts, X.indptr.astype(kind, copy=False)), shape=X.shape, copy=False)
     return X
 
 
