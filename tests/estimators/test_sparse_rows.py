@@ -137,18 +137,18 @@ def test_widths_are_searched_alike(kernel, solver):
 def test_widths_of_many_rows():
     """More than the thousand on which every λ is seen at once."""
     rows = scipy.sparse.random_array((1_400, 40), density=0.1, format="csr", random_state=0)
-    target = np.sin(6.0 * rows[:, [0]].toarray()[:, 0]) + rows.sum(axis=1)
+    plain = rows.toarray()
+    target = np.sin(6.0 * plain[:, 0]) + plain.sum(axis=1)
     target += 0.1 * np.random.default_rng(0).standard_normal(1_400)
     dense, sparse = (
-        RLSRegressor("gaussian", solver="cholesky").fit(given, target)
-        for given in (rows.toarray(), rows)
+        RLSRegressor("gaussian", solver="cholesky").fit(given, target) for given in (plain, rows)
     )
     assert sparse.path_["rows"].max() == 1_400
     # looks in float32 end anywhere in the flat valley around the least error: that is compared
     assert sparse.best_score_ == pytest.approx(dense.best_score_, rel=1e-4)
     assert sparse.kernel_.sigma == pytest.approx(dense.kernel_.sigma, rel=0.02)
     at_width = RLSRegressor(sparse.kernel_, sparse.alpha_, solver="cholesky")
-    expected = at_width.fit(rows.toarray(), target).predict(rows)
+    expected = at_width.fit(plain, target).predict(plain)
     assert_allclose(sparse.predict(rows), expected, rtol=0, atol=1e-8)
 
 
