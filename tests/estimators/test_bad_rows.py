@@ -90,8 +90,6 @@ ROWS = {
         TypeError,
         ["all input features have string names"],
     ),
-    "sparse matrix": (scipy.sparse.csr_matrix(X), TypeError, ["Sparse data", "'.toarray()'"]),
-    "sparse array": (scipy.sparse.csr_array(X), TypeError, ["Sparse data", "'.toarray()'"]),
 }
 
 
@@ -193,6 +191,8 @@ MATRICES = {
         ["not positive semidefinite", "not a matrix of distances"],
     ),
     "NaN": (with_value(K, np.nan), ValueError, ["Input X contains NaN"]),
+    "sparse matrix": (scipy.sparse.csr_matrix(K), TypeError, ["Sparse data", "'.toarray()'"]),
+    "sparse array": (scipy.sparse.csr_array(K), TypeError, ["Sparse data", "'.toarray()'"]),
     "too large": (
         K * 1e200,
         ScaleError,
@@ -228,6 +228,12 @@ def test_kernel_values_of_the_wrong_width_are_refused_in_predict():
     model = RLSRegressor("precomputed").fit(K, y)
     with refused(ValueError, "5", "30"):
         model.predict(K[:, :5])
+
+
+def test_sparse_kernel_values_are_refused_in_predict():
+    model = RLSRegressor("precomputed").fit(K, y)
+    with refused(TypeError, "Sparse data", "'.toarray()'"):
+        model.predict(scipy.sparse.csr_array(K))
 
 
 @pytest.mark.parametrize("kernel", [Precomputed() + Linear(), 2.0 * Precomputed()])

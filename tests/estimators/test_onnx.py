@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array, csr_matrix
 from sklearn.decomposition import PCA
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import Ridge
@@ -20,6 +21,7 @@ from squareone.estimators.export import onnx_file
 from squareone.kernels import Constant, Gaussian, Kernel, Laplacian, Linear, Matern, Polynomial
 from squareone.models import fit_calibration
 from tests.estimators.data import K, X, frame, indicators, refused, table, three, two, y
+from tests.rows.data import peak_of, wide_rows
 
 onnx = pytest.importorskip("onnx")
 onnxruntime = pytest.importorskip("onnxruntime")
@@ -179,6 +181,57 @@ def test_more_rows_than_a_tile(path):
     model = RLSRegressor(Gaussian(1.0), alpha=1e-3).fit(rows, np.sin(rows.sum(axis=1)))
     model.to_onnx(path)
     assert_close(run(path, fresh)["prediction"], model.predict(fresh), 1e-10)
+
+
+# --- sparse rows ---
+
+kept_out = np.where(np.abs(X) < 0.5, 0.0, X)  # a third of them
+kept_out_fresh = np.where(np.abs(fresh) < 0.5, 0.0, fresh)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("kernel", KERNELS[1:], ids=str)
+def test_sparse_centers_are_dense_in_the_file(path, kernel, dtype):
+    model = RLSRegressor(kernel, alpha=1.0).fit(csr_array(kept_out.astype(dtype)), y)
+    model.to_onnx(path)
+    new = kept_out_fresh.astype(dtype)
+    found = run(path, new)["prediction"]
+    assert found.dtype == dtype
+    assert_close(found, model.predict(csr_array(new)))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("kernel", SMOOTH[:3], ids=str)
+def test_sparse_rows_far_from_zero(path, kernel, dtype):
+    """Distances are those of rows that are not centred, as in the library: rounding is allowed."""
+    far, far_fresh = (kept_out + 30.0).astype(dtype), (kept_out_fresh + 30.0).astype(dtype)
+    model = RLSRegressor(kernel, alpha=1.0).fit(csr_array(far), y)
+    model.to_onnx(path)
+    assert_close(
+        run(path, far_fresh)["prediction"], model.predict(far_fresh), 1e4 * np.finfo(dtype).eps
+    )
+
+
+@pytest.mark.parametrize("target", [two, three, indicators], ids=["two", "three", "labels"])
+def test_classifiers_and_pipelines_of_sparse_rows(path, target):
+    model = make_pipeline(MaxAbsScaler(), RLSClassifier(Gaussian(0.5), alpha=0.1))
+    model.fit(csr_matrix(kept_out), target)
+    to_onnx(model, path)
+    found = run(path, kept_out_fresh)
+    np.testing.assert_array_equal(found["label"], model.predict(csr_matrix(kept_out_fresh)))
+    assert_close(found["decision_function"], model.decision_function(kept_out_fresh), 1e-12)
+
+
+def test_sparse_centers_that_a_file_cannot_hold_are_not_made_dense(path):
+    rows = wide_rows(300, 2_000_000)
+    model = RLSRegressor(Gaussian(5.0), alpha=1.0).fit(rows, np.arange(300.0))
+
+    def export():
+        with refused(ExportError, "4.47 GiB of coefficients and centers, which are dense there"):
+            model.to_onnx(path)
+
+    assert peak_of(export) < 1e6
+    assert not path.exists()
 
 
 # --- classifiers ---

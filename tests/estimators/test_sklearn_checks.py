@@ -32,9 +32,6 @@ def expected_failures(estimator):
     reasons = []
     if estimator.criterion == "marginal_likelihood":
         reasons.append("a weight is a precision, and a row of twice the precision is not two rows")
-        failures["check_sample_weight_equivalence_on_sparse_data"] = (
-            "in older versions it sets a cv, which says how alpha is chosen as the criterion does"
-        )
     if isinstance(estimator, RLSClassifier):
         left_out = "by leaving out rows, and a repeated row leaves its twin"
         if estimator.alpha == 1.0 and estimator.kernel == "gaussian":
@@ -47,7 +44,8 @@ def expected_failures(estimator):
             name = "check_classifiers_multilabel_output_format_predict_proba"
             failures[name] = "a probability may be zero or one"
     if reasons:
-        failures["check_sample_weight_equivalence_on_dense_data"] = "; ".join(reasons)
+        for rows in ("dense", "sparse"):
+            failures[f"check_sample_weight_equivalence_on_{rows}_data"] = "; ".join(reasons)
     return failures
 
 

@@ -1,8 +1,12 @@
-"""What the factorisation still knows: about new rows, and about the rows of the fit."""
+"""What the factorisation still knows: about new rows, and about the rows of the fit.
+
+New rows are an array (m, d) or a CSR matrix, whatever the rows of the fit are.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +24,7 @@ from .record import Record
 _BLOCK = 8_388_608
 
 
-def intervals(record: Record, X: Array, coverage: float, method: str) -> Array:
+def intervals(record: Record, X: Any, coverage: float, method: str) -> Array:
     """Intervals (m, t, 2) at the new rows ``X`` (m, d)."""
     result = np.empty((X.shape[0], record.alphas.size, 2), X.dtype)
     if method == "gaussian":
@@ -45,7 +49,7 @@ def intervals(record: Record, X: Array, coverage: float, method: str) -> Array:
     return result
 
 
-def standard_deviations(record: Record, X: Array, *, noise: bool) -> Array:
+def standard_deviations(record: Record, X: Any, *, noise: bool) -> Array:
     """Of the posterior of f, or of a new y, at rows ``X`` (m, d) → (m, t), in the units of y."""
     result = np.empty((X.shape[0], record.alphas.size), X.dtype)
     with record.answering("return_std") as factor:
@@ -59,7 +63,7 @@ def standard_deviations(record: Record, X: Array, *, noise: bool) -> Array:
     return result
 
 
-def influence(record: Record, X: Array) -> Array:
+def influence(record: Record, X: Any) -> Array:
     """f_{−i}(x) − f(x) (m, n, t): what leaving out each of the user's rows changes."""
     record.check_rows()
     errors = residuals(record)
@@ -122,7 +126,7 @@ def suspicion(record: Record) -> Array:
 
 
 def _sensitivities(
-    record: Record, X: Array, name: str
+    record: Record, X: Any, name: str
 ) -> Iterator[tuple[slice, Array, Array, Array]]:
     """New rows, target columns, sensitivities (n, b) and predictions (b, t), block by block."""
     model = record.model
@@ -138,11 +142,11 @@ def _sensitivities(
                 yield rows, columns, factor.sensitivities(alpha, queries), values
 
 
-def _new_rows(record: Record, X: Array) -> list[slice]:
+def _new_rows(record: Record, X: Any) -> list[slice]:
     return blocks(X.shape[0], max(64, _BLOCK // record.kept.size))
 
 
-def _queries(record: Record, factor: Factor, X: Array) -> Array:
+def _queries(record: Record, factor: Factor, X: Any) -> Any:
     """Rows (b, d) as the factorisation asks for them: themselves, or their kernel values (b, n)."""
     model = record.model
     if factor.takes_rows or not isinstance(model, KernelExpansion):
@@ -153,7 +157,7 @@ def _queries(record: Record, factor: Factor, X: Array) -> Array:
     return kernel_rectangle(model.kernel, X, model.centers)
 
 
-def _prior(record: Record, X: Array) -> Array:
+def _prior(record: Record, X: Any) -> Array:
     """k(x, x) (b,) where it is known and asked for."""
     if record.sample.given:
         msg = (

@@ -17,6 +17,7 @@ from ..selection import Objective, Path
 from ..solvers import Factor
 from ..targets import Labels, Responses
 from . import state
+from .kept_rows import of_rows, rows_from
 from .looks import Step
 from .sample import Sample
 
@@ -93,7 +94,8 @@ class Lasting:
 
             - ``kernel``, ``intercept`` (bool) and ``alphas`` (t,), with ``per_target`` (bool)
             - ``coefficients`` (n, t), or (d, t) with the linear kernel, and ``intercepts`` (t,)
-            - ``centers`` (n, d), or None where rows are not kept; ``kept`` (n,): which rows
+            - ``centers``, or None where rows are not kept: see
+              :func:`~squareone.estimators.kept_rows.of_rows`; ``kept`` (n,): which rows
             - ``targets``: see :func:`~squareone.estimators.state.of_targets`
             - ``columns`` (n, t), the targets over ``unit``; ``weights`` (n,) or None;
               ``diagonal`` (n,), which is k(x, x)
@@ -109,6 +111,7 @@ class Lasting:
         """
         self._prepare_to_last()
         objective = self._lasting_objective()
+        centers = getattr(self.model, "centers", None)
         return {
             "kernel": self.sample.kernel,
             "intercept": bool(self.sample.intercept),
@@ -116,7 +119,7 @@ class Lasting:
             "per_target": bool(self.per_target),
             "coefficients": self.model.coefficients,
             "intercepts": self.model.intercepts,
-            "centers": getattr(self.model, "centers", None),
+            "centers": None if centers is None else of_rows(centers),
             "kept": self.kept,
             "targets": state.of_targets(self.targets),
             "columns": self.sample.Y,
@@ -226,7 +229,7 @@ def _model_from(
     if linear or given:
         found.take("centers", type(None))
     else:
-        X = found.array("centers", (n, None), dtype)
+        X = rows_from(found, "centers", n, coefficients.dtype)
         d = X.shape[1]
     if d == 0 or not (linear or coefficients.shape[0] == n):
         refuse(found.where, f"coefficients have shape {coefficients.shape}")

@@ -29,7 +29,7 @@ WORTH_A_WARNING = 1e-2
 class Request:
     """What the user asked for, checked, over all the user's rows; see :class:`Problem`."""
 
-    X: Array
+    X: Any
     targets: Responses | Labels
     columns: Array
     weights: Array | None
@@ -62,7 +62,7 @@ class Problem(Sample):
         Its solver may be changed for a better conditioned one where ``requested`` is ``"auto"``.
     kept : array (n,)
         Which of the user's rows these are: those of positive weight.
-    dropped : array
+    dropped : array or CSR matrix
         The other rows (m, d), or their kernel values (m, n).
     dropped_columns : array (m, t)
         Their targets.
@@ -74,7 +74,7 @@ class Problem(Sample):
     plan: Plan
     requested: str
     kept: Array
-    dropped: Array
+    dropped: Any
     dropped_columns: Array
     rng: np.random.RandomState
     tolerance: float

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +21,7 @@ class Sample:
 
     Attributes
     ----------
-    X : array (n, d)
+    X : array (n, d) or CSR matrix
         Rows of positive weight, or the kernel matrix between them (n, n).
     Y : array (n, t)
         Target columns, of magnitude one.
@@ -30,7 +31,7 @@ class Sample:
         With numbers for parameters.
     """
 
-    X: Array
+    X: Any
     Y: Array
     weights: Array | None
     intercept: bool

@@ -14,7 +14,7 @@ from sklearn.utils.validation import validate_data
 from ..arrays import Array
 from ..errors import ScaleError
 from ..kernels import BY_NAME, Kernel, Precomputed
-from ..rows import rows_of
+from ..rows import canonical, rows_of
 
 FLOATS = [np.float64, np.float32]
 
@@ -47,19 +47,7 @@ def check_rows(estimator: BaseEstimator, X: Any, *, reset: bool, sparse: bool = 
             "sklearn.preprocessing.OneHotEncoder or TargetEncoder"
         )
         raise (TypeError if isinstance(error, TypeError) else ValueError)(msg) from error
-    return _canonical(X_checked) if issparse(X_checked) else X_checked
-
-
-def _canonical(X: Any) -> Any:
-    """A CSR matrix with sorted indices of 32 bits, where these suffice, and no duplicates."""
-    if not X.has_canonical_format:
-        X = X.copy()  # the user's stays as it is
-        X.sum_duplicates()
-    small = max(*X.shape, X.nnz) < np.iinfo(np.int32).max
-    if small and X.indices.dtype != np.int32:
-        indices, indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
-        X = type(X)((X.data, indices, indptr), shape=X.shape, copy=False)
-    return X
+    return canonical(X_checked) if issparse(X_checked) else X_checked
 
 
 def refuse_masked(values: Any, name: str) -> None:

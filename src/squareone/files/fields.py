@@ -75,6 +75,10 @@ class Fields:
         """Whether there is something called ``name``."""
         return name in self._values
 
+    def holds(self, name: str, kind: type) -> bool:
+        """Whether there is something of this type called ``name``."""
+        return name in self._values and _is(self._values[name], kind)
+
     def given(self, name: str) -> bool:
         """Whether the value called ``name`` is something; None is taken."""
         if self._values.get(name, ...) is not None:

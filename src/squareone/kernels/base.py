@@ -8,11 +8,13 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_array
 
 from ..arrays import Array
 from ..errors import ScaleError
+from ..rows import canonical
 from .tiles import kernel_matrix, kernel_rectangle
 
 __all__ = ["Constant", "Kernel", "Product", "Sum"]
@@ -27,7 +29,9 @@ class Kernel(BaseEstimator):
     :meth:`resolve`, which returns a new kernel and leaves this one as it is.
 
     A new kernel says how rows are prepared on either side (:meth:`left`, :meth:`right`), how a
-    tile is filled from prepared rows (:meth:`fill`), and its :meth:`diagonal`.
+    tile is filled from prepared rows (:meth:`fill`), and its :meth:`diagonal`. Rows are an array
+    (n, d) or a CSR matrix, on both sides the same; :func:`~squareone.rows.base.rows_of` makes no
+    difference between them.
     """
 
     #: Whether it can be evaluated on rows.
@@ -37,7 +41,7 @@ class Kernel(BaseEstimator):
     def check_parameters(self) -> None:
         """Raise if a parameter is out of its range, saying what came and what was expected."""
 
-    def resolve(self, X: Array, rng: np.random.RandomState) -> Kernel:
+    def resolve(self, X: Any, rng: np.random.RandomState) -> Kernel:
         """The same kernel with every parameter a number, for training rows ``X`` (n, d)."""
         self.check_parameters()
         return clone(self)
@@ -53,11 +57,11 @@ class Kernel(BaseEstimator):
                 raise ValueError(msg)
 
     @abstractmethod
-    def left(self, X: Array, origin: Array) -> Any:
+    def left(self, X: Any, origin: Array) -> Any:
         """Rows ``X`` (n, d) as the first argument: anything that a slice of rows can index."""
 
     @abstractmethod
-    def right(self, Y: Array, origin: Array) -> Any:
+    def right(self, Y: Any, origin: Array) -> Any:
         """Rows ``Y`` (m, d) as the second argument; ``origin`` (d,) is the same on both sides."""
 
     @abstractmethod
@@ -65,10 +69,10 @@ class Kernel(BaseEstimator):
         """Write k between prepared rows into ``out`` (tile rows, tile columns)."""
 
     @abstractmethod
-    def diagonal(self, X: Array) -> Array:
+    def diagonal(self, X: Any) -> Array:
         """k(x, x) for every row of ``X`` (n, d): an array (n,) in the dtype of ``X``."""
 
-    def peak(self, X: Array) -> float:
+    def peak(self, X: Any) -> float:
         """The largest magnitude met while k is evaluated between rows like those of ``X`` (n, d).
 
         By default that of k(x, x): for a positive semidefinite k no other value is larger.
@@ -79,12 +83,16 @@ class Kernel(BaseEstimator):
     def __call__(self, X: Any, Y: Any = None) -> Array:
         """The kernel matrix between rows of ``X`` (n, d) and of ``Y`` (m, d), or of ``X`` itself.
 
-        Cost: n·m·d multiplications, or half of that without ``Y``; memory for the result (n, m)
-        and one tile per core. float32 rows give a float32 matrix.
+        Either is array-like or a sparse matrix. Where one is sparse and the other is not, a block
+        of rows of ``X`` at a time becomes what ``Y`` is.
+
+        Cost: n·m·d multiplications, or half of that without ``Y``; between sparse rows one for two
+        stored numbers of the same feature. Memory for the result (n, m), prepared rows and one
+        tile per core. float32 rows give a float32 matrix.
         """
-        X = check_array(X, dtype=[np.float64, np.float32], input_name="X")
+        X = _checked(X, [np.float64, np.float32], "X")
         if Y is not None:
-            Y = check_array(Y, dtype=X.dtype, input_name="Y")
+            Y = _checked(Y, X.dtype, "Y")
             if X.shape[1] != Y.shape[1]:
                 msg = (
                     f"X has {X.shape[1]} features and Y has {Y.shape[1]}: a kernel compares rows "
@@ -122,6 +130,12 @@ class Kernel(BaseEstimator):
         return Product(_as_kernel(other), self)
 
 
+def _checked(rows: Any, dtype: Any, name: str) -> Any:
+    """Finite rows, as an array or a CSR matrix with sorted indices."""
+    rows = check_array(rows, accept_sparse="csr", dtype=dtype, input_name=name)
+    return canonical(rows) if issparse(rows) else rows
+
+
 def _rounded(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.3g}"
@@ -140,7 +154,7 @@ def _as_kernel(term: Kernel | float) -> Kernel:
     raise TypeError(msg)
 
 
-def check_range(kernel: Kernel, X: Array) -> None:
+def check_range(kernel: Kernel, X: Any) -> None:
     """Refuse rows ``X`` (n, d) on which the kernel leaves the range of their type. Cost: n·d."""
     if kernel.peak(X) <= float(np.finfo(X.dtype).max) / 1e3:
         return
@@ -189,16 +203,16 @@ class Constant(Kernel):
     def check_parameters(self) -> None:
         check_positive(self, "value", self.value, zero=True)
 
-    def left(self, X: Array, origin: Array) -> Array:
-        return X[:, :0]
+    def left(self, X: Any, origin: Array) -> Array:
+        return np.empty((X.shape[0], 0))
 
-    def right(self, Y: Array, origin: Array) -> Array:
-        return Y[:, :0]
+    def right(self, Y: Any, origin: Array) -> Array:
+        return np.empty((Y.shape[0], 0))
 
     def fill(self, left: Array, right: Array, out: Array) -> None:
         out[...] = self.value
 
-    def diagonal(self, X: Array) -> Array:
+    def diagonal(self, X: Any) -> Array:
         return np.full(X.shape[0], self.value, X.dtype)
 
 
@@ -233,17 +247,17 @@ class _Pair(Kernel):
                 raise TypeError(msg)
             term.check_parameters()
 
-    def resolve(self, X: Array, rng: np.random.RandomState) -> Kernel:
+    def resolve(self, X: Any, rng: np.random.RandomState) -> Kernel:
         self.check_parameters()
         return type(self)(self.first.resolve(X, rng), self.second.resolve(X, rng))
 
-    def left(self, X: Array, origin: Array) -> _Both:
+    def left(self, X: Any, origin: Array) -> _Both:
         return _Both(self.first.left(X, origin), self.second.left(X, origin))
 
-    def right(self, Y: Array, origin: Array) -> _Both:
+    def right(self, Y: Any, origin: Array) -> _Both:
         return _Both(self.first.right(Y, origin), self.second.right(Y, origin))
 
-    def peak(self, X: Array) -> float:
+    def peak(self, X: Any) -> float:
         return max(self.first.peak(X), self.second.peak(X), super().peak(X))
 
     def _both(self, left: _Both, right: _Both, out: Array) -> Array:
@@ -279,7 +293,7 @@ class Sum(_Pair):
     def fill(self, left: _Both, right: _Both, out: Array) -> None:
         out += self._both(left, right, out)
 
-    def diagonal(self, X: Array) -> Array:
+    def diagonal(self, X: Any) -> Array:
         return self.first.diagonal(X) + self.second.diagonal(X)
 
 
@@ -312,5 +326,5 @@ class Product(_Pair):
     def fill(self, left: _Both, right: _Both, out: Array) -> None:
         out *= self._both(left, right, out)
 
-    def diagonal(self, X: Array) -> Array:
+    def diagonal(self, X: Any) -> Array:
         return self.first.diagonal(X) * self.second.diagonal(X)

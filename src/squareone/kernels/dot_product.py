@@ -78,24 +78,25 @@ class Polynomial(Kernel):
             check_positive(self, "gamma", self.gamma)
         check_positive(self, "coef0", self.coef0, zero=True)
 
-    def resolve(self, X: Array, rng: np.random.RandomState) -> Polynomial:
+    def resolve(self, X: Any, rng: np.random.RandomState) -> Polynomial:
         self.check_parameters()
         gamma = 1.0 / X.shape[1] if self.gamma is None else self.gamma
         return Polynomial(self.degree, gamma, self.coef0)
 
-    def left(self, X: Array, origin: Array) -> Array:
-        return X * X.dtype.type(self.gamma)
+    def left(self, X: Any, origin: Array) -> Rows:
+        assert self.gamma is not None
+        return rows_of(X).scaled(self.gamma)
 
-    def right(self, Y: Array, origin: Array) -> Array:
-        return Y
+    def right(self, Y: Any, origin: Array) -> Rows:
+        return rows_of(Y)
 
-    def fill(self, left: Array, right: Array, out: Array) -> None:
-        np.matmul(left, right.T, out=out)
+    def fill(self, left: Rows, right: Rows, out: Array) -> None:
+        left.cross(right, out)
         out += self.coef0
         _raise_in_place(out, self.degree)
 
-    def diagonal(self, X: Array) -> Array:
-        values = np.einsum("ij,ij->i", X, X) * X.dtype.type(self.gamma)
+    def diagonal(self, X: Any) -> Array:
+        values = rows_of(X).squares() * X.dtype.type(self.gamma)
         values += self.coef0
         _raise_in_place(values, self.degree)
         return values

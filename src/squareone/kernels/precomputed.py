@@ -38,16 +38,16 @@ class Precomputed(Kernel):
         )
         raise TypeError(msg)
 
-    def left(self, X: Array, origin: Array) -> NoReturn:
+    def left(self, X: Any, origin: Array) -> NoReturn:
         self._no_rows()
 
-    def right(self, Y: Array, origin: Array) -> NoReturn:
+    def right(self, Y: Any, origin: Array) -> NoReturn:
         self._no_rows()
 
-    def fill(self, left: Array, right: Array, out: Array) -> None:
+    def fill(self, left: Any, right: Any, out: Array) -> None:
         self._no_rows()
 
-    def diagonal(self, X: Array) -> Array:
+    def diagonal(self, X: Any) -> Array:
         self._no_rows()
 
 

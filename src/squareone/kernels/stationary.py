@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from numbers import Real
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
-from ..arrays import Array, power_of_two
+from ..arrays import Array, unit_near
+from ..rows import Rows, rows_of
+from ..rows.base import Lifted
 from .base import Kernel, check_positive
 
 __all__ = ["Gaussian", "Laplacian", "Matern", "Stationary"]
@@ -40,47 +43,55 @@ class Stationary(Kernel):
         else:
             check_positive(self, "sigma", self.sigma)
 
-    def resolve(self, X: Array, rng: np.random.RandomState) -> Kernel:
+    def resolve(self, X: Any, rng: np.random.RandomState) -> Kernel:
         self.check_parameters()
         if isinstance(self.sigma, str) and self.sigma == "median":
             return clone(self).set_params(sigma=self.median_distance(X, rng))
         return clone(self)
 
-    def median_distance(self, X: Array, rng: np.random.RandomState) -> float:
+    @property
+    def widths(self) -> float | Array:
+        """Sigma once it is a number, or one for every feature (d,)."""
+        assert not isinstance(self.sigma, str)
+        return self.sigma
+
+    def median_distance(self, X: Any, rng: np.random.RandomState) -> float:
         """Median of the distances above zero among at most 512 rows; 1 if all rows are equal."""
         n = X.shape[0]
-        rows = X if n <= MEDIAN_ROWS else X[np.sort(rng.choice(n, MEDIAN_ROWS, replace=False))]
-        rows = rows - rows.mean(axis=0, dtype=np.float64)
-        unit = power_of_two(rows)
-        rows /= unit
+        rows = rows_of(X)
+        if n > MEDIAN_ROWS:
+            rows = rows[np.sort(rng.choice(n, MEDIAN_ROWS, replace=False))]
+        rows = rows.standardised(rows.origin(rows.mean()), 1.0)
+        unit = unit_near(rows.peak())
+        rows = rows.standardised(np.zeros(X.shape[1]), unit)
         distances = self.distances(rows)[np.triu_indices(rows.shape[0], 1)]
         distances = distances[distances > 0]
         return float(np.median(distances)) * unit if distances.size else 1.0
 
     @staticmethod
     @abstractmethod
-    def distances(rows: Array) -> Array:
+    def distances(rows: Rows) -> Array:
         """All distances (m, m) between a few rows (m, d), in the norm of this kernel."""
 
-    def fill(self, left: Array, right: Array, out: Array) -> None:
+    def fill(self, left: Any, right: Any, out: Array) -> None:
         self.exponents(left, right, out)
         self.of_exponents(out)
 
     @abstractmethod
-    def exponents(self, left: Array, right: Array, out: Array) -> None:
+    def exponents(self, left: Any, right: Any, out: Array) -> None:
         """Write the exponents between prepared rows into ``out``: zero or below."""
 
     @abstractmethod
     def of_exponents(self, out: Array) -> None:
         """Overwrite exponents by kernel values."""
 
-    def diagonal(self, X: Array) -> Array:
+    def diagonal(self, X: Any) -> Array:
         return np.ones(X.shape[0], X.dtype)
 
-    def peak(self, X: Array) -> float:
+    def peak(self, X: Any) -> float:
         """A bound on the squared distances in units of sigma."""
-        farthest = 2.0 * float(max(abs(X.max(initial=0.0)), abs(X.min(initial=0.0))))
-        narrowest = np.min(np.asarray(self.sigma, dtype=np.float64))
+        farthest = 2.0 * rows_of(X).peak()
+        narrowest = np.min(np.asarray(self.widths, dtype=np.float64))
         with np.errstate(over="ignore"):
             return float(X.shape[1] * np.square(farthest / narrowest))
 
@@ -88,40 +99,30 @@ class Stationary(Kernel):
 class _Euclidean(Stationary):
     """Of the Euclidean distance, by one matrix product per tile.
 
-    With rows z = (x − origin)/σ extended by two columns, (z, −|z|²/2, 1)·(z', 1, −|z'|²/2) is
-    −|z − z'|²/2: the product itself does what would take two more passes over the tile. That is
-    the exponent.
+    With rows z = (x − origin)/σ and their squares beside them the product is −|z − z'|²/2 (see
+    :meth:`~squareone.rows.base.Rows.lifted`). That is the exponent.
     """
 
     power = 2
 
     @staticmethod
-    def distances(rows: Array) -> Array:
-        squares = np.einsum("ij,ij->i", rows, rows)
-        D2 = squares[:, None] + squares - 2.0 * rows @ rows.T
+    def distances(rows: Rows) -> Array:
+        squares = rows.squares()
+        products = np.empty((squares.size, squares.size))
+        rows.scaled(2.0).cross(rows, products)
+        D2 = squares[:, None] + squares - products
         # what is left of equal rows by rounding is not a distance
         D2[1e-12 * (squares[:, None] + squares) > D2] = 0.0
         return np.sqrt(D2)
 
-    def left(self, X: Array, origin: Array) -> Array:
-        return self._extended(X, origin, square_at=0)
+    def left(self, X: Any, origin: Array) -> Lifted:
+        return rows_of(X).lifted(origin, self.widths, square_at=0)
 
-    def right(self, Y: Array, origin: Array) -> Array:
-        return self._extended(Y, origin, square_at=1)
+    def right(self, Y: Any, origin: Array) -> Lifted:
+        return rows_of(Y).lifted(origin, self.widths, square_at=1)
 
-    def _extended(self, X: Array, origin: Array, *, square_at: int) -> Array:
-        d = X.shape[1]
-        Z = np.empty((X.shape[0], d + 2), X.dtype)
-        scaled = Z[:, :d]
-        np.subtract(X, origin, out=scaled)
-        scaled /= np.asarray(self.sigma, dtype=X.dtype)
-        Z[:, d + square_at] = np.einsum("ij,ij->i", scaled, scaled)
-        Z[:, d + square_at] *= -0.5
-        Z[:, d + 1 - square_at] = 1.0
-        return Z
-
-    def exponents(self, left: Array, right: Array, out: Array) -> None:
-        np.matmul(left, right.T, out=out)
+    def exponents(self, left: Lifted, right: Lifted, out: Array) -> None:
+        left.cross(right, out)
         np.minimum(out, 0.0, out=out)  # rounding may leave a square below zero
 
 
@@ -175,8 +176,15 @@ class Gaussian(_Euclidean):
             )
             raise ValueError(msg)
 
-    def resolve(self, X: Array, rng: np.random.RandomState) -> Kernel:
+    def resolve(self, X: Any, rng: np.random.RandomState) -> Kernel:
         kernel = super().resolve(X, rng)
+        if self.ard and isinstance(self.sigma, str) and rows_of(X).sparse:
+            msg = (
+                f"Gaussian(ard=True) searches a width for every feature, and X is a sparse matrix "
+                f"of {X.shape[1]:,} features, for which that is not done: use one width "
+                "(ard=False), or dense rows of fewer features"
+            )
+            raise ValueError(msg)
         if not isinstance(self.sigma, str) and np.ndim(self.sigma) > 0:
             if len(self.sigma) != X.shape[1]:  # type: ignore[arg-type]
                 msg = (
@@ -258,27 +266,20 @@ class Laplacian(Stationary):
         self.sigma = sigma
 
     @staticmethod
-    def distances(rows: Array) -> Array:
-        return _city_block(rows, rows)
+    def distances(rows: Rows) -> Array:
+        return rows.city_block(rows)
 
     power = 1
 
-    def left(self, X: Array, origin: Array) -> Array:
+    def left(self, X: Any, origin: Array) -> Rows:
         # centred before it is rounded by the division: far from zero that costs digits
-        return (X - origin) / X.dtype.type(self.sigma)
+        return rows_of(X).standardised(origin, self.widths)
 
-    def right(self, Y: Array, origin: Array) -> Array:
+    def right(self, Y: Any, origin: Array) -> Rows:
         return self.left(Y, origin)
 
-    def exponents(self, left: Array, right: Array, out: Array) -> None:
-        np.negative(_city_block(left, right), out=out, casting="same_kind")
+    def exponents(self, left: Rows, right: Rows, out: Array) -> None:
+        np.negative(left.city_block(right), out=out, casting="same_kind")
 
     def of_exponents(self, out: Array) -> None:
         np.exp(out, out=out)
-
-
-def _city_block(left: Array, right: Array) -> Array:
-    """Sums of absolute differences (n, m), in float64 (SciPy's compiled loop releases the lock)."""
-    from scipy.spatial.distance import cdist  # imported late: it would slow `import squareone`
-
-    return cdist(left, right, "cityblock")

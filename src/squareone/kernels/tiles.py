@@ -2,25 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..arrays import TILE, Array, blocks, for_each, lower_tiles
+from ..rows import rows_of
 
 if TYPE_CHECKING:
     from .base import Kernel
 
 
-def origin_of(X: Array) -> Array:
-    """The mean row: distances from centred rows lose fewer digits. Summed in float64."""
-    return X.mean(axis=0, dtype=np.float64).astype(X.dtype)
+def origin_of(X: Any) -> Array:
+    """The mean row (d,): distances from centred rows lose fewer digits. Zero for sparse rows."""
+    rows = rows_of(X)
+    return rows.origin(rows.mean()).astype(X.dtype)
+
+
+def _stored_alike(X: Any, Y: Any) -> Iterator[tuple[slice, Any]]:
+    """The rows of ``X`` (n, d), stored as those of ``Y`` are: all at once, or block by block.
+
+    Where one is dense and the other sparse, a block of rows of ``X`` at a time is made like ``Y``.
+    """
+    rows, others = rows_of(X), rows_of(Y)
+    n = X.shape[0]
+    for part in [slice(0, n)] if rows.sparse == others.sparse else blocks(n, TILE):
+        yield part, rows[part].like(others).X
 
 
 def kernel_matrix(
     kernel: Kernel,
-    X: Array,
+    X: Any,
     *,
     both_triangles: bool,
     dtype: np.dtype | None = None,
@@ -31,7 +44,8 @@ def kernel_matrix(
     The diagonal is :meth:`Kernel.diagonal`, so a row is at distance exactly zero from itself. In
     another ``dtype`` than that of the rows every tile is computed in theirs and rounded once.
 
-    Cost: n²d/2 multiplications and n²/2 evaluations; no temporary beyond a tile per core.
+    Cost: n²d/2 multiplications, fewer if ``X`` is sparse, and n²/2 evaluations; no temporary beyond
+    prepared rows and a tile per core.
     """
     n = X.shape[0]
     origin = origin_of(X)
@@ -61,7 +75,7 @@ def kernel_matrix(
     return K
 
 
-def lower_triangle(kernel: Kernel, X: Array, fill: Callable[[Any, Any, Array], None]) -> Array:
+def lower_triangle(kernel: Kernel, X: Any, fill: Callable[[Any, Any, Array], None]) -> Array:
     """What ``fill`` writes between all rows of ``X`` (n, d), prepared by ``kernel``: (n, n)."""
     origin = origin_of(X)
     left, right = kernel.left(X, origin), kernel.right(X, origin)
@@ -72,32 +86,43 @@ def lower_triangle(kernel: Kernel, X: Array, fill: Callable[[Any, Any, Array], N
     return result
 
 
-def kernel_rectangle(kernel: Kernel, X: Array, Y: Array) -> Array:
-    """k between the rows of ``X`` (n, d) and ``Y`` (m, d) → (n, m). Cost: n·m·d multiplications."""
+def kernel_rectangle(kernel: Kernel, X: Any, Y: Any) -> Array:
+    """k between the rows of ``X`` (n, d) and ``Y`` (m, d) → (n, m), each dense or sparse.
+
+    Cost: n·m·d multiplications, fewer if ``Y`` is sparse.
+    """
     origin = origin_of(Y)
-    left, right = kernel.left(X, origin), kernel.right(Y, origin)
+    right = kernel.right(Y, origin)
     K = np.empty((X.shape[0], Y.shape[0]), X.dtype)
-    tiles = [(i, j) for i in blocks(X.shape[0], TILE) for j in blocks(Y.shape[0], TILE)]
-    for_each(lambda tile: kernel.fill(left[tile[0]], right[tile[1]], K[tile]), tiles)
+    for part, rows in _stored_alike(X, Y):
+        left, result = kernel.left(rows, origin), K[part]
+
+        def fill(tile: tuple[slice, slice], left: Any = left, result: Array = result) -> None:
+            kernel.fill(left[tile[0]], right[tile[1]], result[tile])
+
+        sides = blocks(result.shape[0], TILE), blocks(Y.shape[0], TILE)
+        for_each(fill, [(i, j) for i in sides[0] for j in sides[1]])
     return K
 
 
-def kernel_product(kernel: Kernel, X: Array, Y: Array, C: Array) -> Array:
-    """``K(X, Y) @ C`` for ``C`` (m, t) → (n, t), one tile of K at a time.
+def kernel_product(kernel: Kernel, X: Any, Y: Any, C: Array) -> Array:
+    """``K(X, Y) @ C`` for ``C`` (m, t) → (n, t), one tile of K at a time; rows dense or sparse.
 
     Partial sums over the tiles are added in float64: it costs nothing, and coefficients of
     either sign cancel.
 
-    Cost: n·m·(d + t) multiplications; memory for a tile per core, whatever n and m are.
+    Cost: n·m·(d + t) multiplications; memory for a tile and a block of rows per core, whatever n
+    and m are.
     """
     n, t = X.shape[0], C.shape[1]
+    queries, centers = rows_of(X), rows_of(Y)
     origin = origin_of(Y)
     right = kernel.right(Y, origin)
     columns = blocks(Y.shape[0], TILE)
     result = np.empty((n, t), X.dtype)
 
     def rows_of_result(rows: slice) -> None:
-        left = kernel.left(X[rows], origin)
+        left = kernel.left(queries[rows].like(centers).X, origin)
         tile = np.empty((rows.stop - rows.start) * TILE, X.dtype)
         total = np.zeros((rows.stop - rows.start, t))
         for block in columns:

@@ -51,7 +51,9 @@ def with_width(kernel: Kernel, name: str, sigma: Any) -> Kernel:
 
 
 class WidthFamily:
-    """Kernel matrices between the same rows ``X`` (n, d), for any number of widths.
+    """Kernel matrices between the same rows, for any number of widths.
+
+    ``X`` is an array (n, d) or a CSR matrix.
 
     For a kernel of the distance alone the distances are computed once, and every further width
     costs an evaluation of the kernel, not of the distances.
@@ -59,7 +61,7 @@ class WidthFamily:
     Memory: n² numbers, and n² for each matrix asked for.
     """
 
-    def __init__(self, kernel: Kernel, name: str, X: Array, shape: Array | float) -> None:
+    def __init__(self, kernel: Kernel, name: str, X: Any, shape: Array | float) -> None:
         self.kernel = kernel
         self.name = name
         self.X = X

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +21,7 @@ class KernelExpansion:
     ----------
     kernel : Kernel
         With numbers for parameters.
-    centers : array (m, d) or None
+    centers : array (m, d), CSR matrix or None
         The points that carry coefficients; None for a precomputed kernel.
     indices : array (m,)
         Which training rows they are.
@@ -29,15 +30,17 @@ class KernelExpansion:
     """
 
     kernel: Kernel
-    centers: Array | None
+    centers: Any
     indices: Array
     coefficients: Array
     intercepts: Array
 
-    def values(self, X: Array) -> Array:
+    def values(self, X: Any) -> Array:
         """f at the rows of ``X`` (n, d), or for kernel values (n, training rows) → (n, t).
 
-        Cost: n·m·(d + t) multiplications, in bounded memory.
+        Rows may be dense or sparse, whatever the centers are.
+
+        Cost: n·m·(d + t) multiplications, fewer with sparse centers, in bounded memory.
         """
         if isinstance(self.kernel, Precomputed):
             columns = X if X.shape[1] == self.indices.size else X[:, self.indices]

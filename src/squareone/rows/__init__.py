@@ -2,6 +2,6 @@
 
 from .base import Rows, rows_of
 from .dense import DenseRows
-from .sparse import SparseRows
+from .sparse import SparseRows, canonical
 
-__all__ = ["DenseRows", "Rows", "SparseRows", "rows_of"]
+__all__ = ["DenseRows", "Rows", "SparseRows", "canonical", "rows_of"]

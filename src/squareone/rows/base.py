@@ -4,11 +4,21 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from ..arrays import Array, blocks, for_each
+
+
+class Lifted(Protocol):
+    """Rows with their squares beside them; see :meth:`Rows.lifted`."""
+
+    def __getitem__(self, rows: slice) -> Lifted:
+        """Some of the rows."""
+
+    def cross(self, other: Any, out: Array) -> None:
+        """Write −|z − z'|²/2 between these rows and those of ``other`` into ``out`` (n, m)."""
 
 
 class Rows(ABC):
@@ -49,6 +59,10 @@ class Rows(ABC):
         """All numbers (n, d), fresh: for a few rows, or a few features."""
 
     @abstractmethod
+    def like(self, other: Rows) -> Rows:
+        """The same rows, stored as ``other`` are: for a block of rows, unless they are already."""
+
+    @abstractmethod
     def extremes(self) -> tuple[Array, Array]:
         """The lowest and the highest number of every feature: (d,) each."""
 
@@ -72,9 +86,32 @@ class Rows(ABC):
     def origin(self, mean: Array) -> Array:
         """What can be taken off every row (d,): ``mean``, or zeros where zeros are not stored."""
 
+    # --- for kernels; ``origin`` (d,) is what :meth:`origin` gave of rows that are stored alike ---
+
+    @abstractmethod
+    def standardised(self, origin: Array, widths: float | Array) -> Rows:
+        """z = (x − origin) / widths, one width or one for every feature (d,): a copy."""
+
+    @abstractmethod
+    def lifted(self, origin: Array, widths: float | Array, *, square_at: int) -> Lifted:
+        """z = (x − origin) / widths with |z|² beside it, for squared distances by products: a copy.
+
+        ``cross`` of rows lifted with ``square_at`` 0 and of others with 1 is −|z − z'|²/2.
+        """
+
     @abstractmethod
     def cross(self, other: Rows, out: Array) -> None:
-        """Write the products of rows with those of ``other`` into ``out`` (n, m): a tile."""
+        """Write the products of rows with those of ``other`` into ``out`` (n, m): a tile.
+
+        Cost: n·m·d multiplications, or one for two stored numbers of the same feature.
+        """
+
+    @abstractmethod
+    def city_block(self, other: Rows) -> Array:
+        """Σ|x − x'| between rows and those of ``other``, in float64: a tile (n, m).
+
+        Cost: as :meth:`cross`.
+        """
 
     # --- products with the rows, on all cores ---
 
@@ -146,3 +183,12 @@ def gram_blocks(n: int, d: int) -> tuple[int, int]:
 def row_blocks(n: int, d: int) -> list[slice]:
     """Blocks of rows that fit a cache."""
     return blocks(n, gram_blocks(n, d)[0])
+
+
+def row_sums(values: Array, indptr: Array) -> Array:
+    """Sums of stored numbers over each of n rows, which begin at ``indptr`` (n + 1,): float64."""
+    sums = np.zeros(indptr.size - 1)
+    filled = np.flatnonzero(np.diff(indptr))  # reduceat would take a number for an empty row
+    if filled.size:
+        sums[filled] = np.add.reduceat(values, indptr[filled], dtype=np.float64)
+    return sums

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from ..arrays import Array, blocks, for_each
 from .base import Rows, dealt_sums, gram_blocks, row_blocks
@@ -26,6 +27,13 @@ class DenseRows(Rows):
     def dense(self) -> Array:
         return self.X.copy()
 
+    def like(self, other: Rows) -> Rows:
+        if not other.sparse:
+            return self
+        from .sparse import SparseRows
+
+        return SparseRows(csr_array(self.X))
+
     def extremes(self) -> tuple[Array, Array]:
         return self.X.min(axis=0), self.X.max(axis=0)
 
@@ -46,8 +54,33 @@ class DenseRows(Rows):
     def origin(self, mean: Array) -> Array:
         return mean
 
+    def standardised(self, origin: Array, widths: float | Array) -> DenseRows:
+        return DenseRows((self.X - origin) / np.asarray(widths, dtype=self.dtype))
+
+    def lifted(self, origin: Array, widths: float | Array, *, square_at: int) -> DenseRows:
+        """(z, −|z|²/2, 1), or the last two the other way round.
+
+        (z, −|z|²/2, 1)·(z', 1, −|z'|²/2) is −|z − z'|²/2: the product itself does what would take
+        two more passes over the tile.
+        """
+        n, d = self.shape
+        Z = np.empty((n, d + 2), self.dtype)
+        scaled = Z[:, :d]
+        np.subtract(self.X, origin, out=scaled)
+        scaled /= np.asarray(widths, dtype=self.dtype)
+        Z[:, d + square_at] = np.einsum("ij,ij->i", scaled, scaled)
+        Z[:, d + square_at] *= -0.5
+        Z[:, d + 1 - square_at] = 1.0
+        return DenseRows(Z)
+
     def cross(self, other: Rows, out: Array) -> None:
         np.matmul(self.X, other.X.T, out=out)
+
+    def city_block(self, other: Rows) -> Array:
+        """SciPy's compiled loop, which releases the interpreter lock."""
+        from scipy.spatial.distance import cdist  # imported late: it would slow `import squareone`
+
+        return cdist(self.X, other.X, "cityblock")
 
     def astype(self, dtype: np.dtype) -> DenseRows:
         return self if dtype == self.dtype else DenseRows(self.X.astype(dtype))

@@ -9,7 +9,9 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from ..arrays import Array, for_each, thread_budget
-from .base import Rows, dealt_sums, gram_blocks
+from .base import Rows, dealt_sums, gram_blocks, row_sums
+from .city_block import city_block
+from .lifted import LiftedSparseRows
 
 # Pieces per core into which a product is cut: cores end together, and a piece is still long.
 _PIECES = 2
@@ -43,6 +45,13 @@ class SparseRows(Rows):
     def dense(self) -> Array:
         return self.X.toarray()
 
+    def like(self, other: Rows) -> Rows:
+        if other.sparse:
+            return self
+        from .dense import DenseRows
+
+        return DenseRows(self.dense())
+
     def extremes(self) -> tuple[Array, Array]:
         n, d = self.shape
         lowest, highest = np.full(d, np.inf, self.dtype), np.full(d, -np.inf, self.dtype)
@@ -66,8 +75,8 @@ class SparseRows(Rows):
         return np.bincount(indices, weights=weights, minlength=d)
 
     def squares(self) -> Array:
-        totals = np.concatenate([[0.0], np.cumsum(np.square(self.X.data, dtype=np.float64))])
-        return np.diff(totals[self.X.indptr]).astype(self.dtype)
+        squares = np.square(self.X.data, dtype=np.float64)
+        return row_sums(squares, self.X.indptr).astype(self.dtype)
 
     def scaled(self, factors: float | Array) -> SparseRows:
         factors = np.asarray(factors, dtype=self.dtype)
@@ -77,8 +86,22 @@ class SparseRows(Rows):
     def origin(self, mean: Array) -> Array:
         return np.zeros_like(mean)
 
+    def standardised(self, origin: Array, widths: float | Array) -> SparseRows:
+        """Only divided: the origin of sparse rows is zero."""
+        widths = np.asarray(widths, dtype=self.dtype)
+        data = self.X.data / (widths if widths.ndim == 0 else widths[self.X.indices])
+        dtype = np.result_type(self.dtype, origin.dtype)  # as that of dense rows
+        return SparseRows(_like(self.X, data.astype(dtype, copy=False)))
+
+    def lifted(self, origin: Array, widths: float | Array, *, square_at: int) -> LiftedSparseRows:
+        rows = self.standardised(origin, widths)
+        return LiftedSparseRows(rows, -0.5 * rows.squares())
+
     def cross(self, other: Rows, out: Array) -> None:
         out[...] = (self.X @ other.X.T).toarray()
+
+    def city_block(self, other: Rows) -> Array:
+        return city_block(self.X, other.X)
 
     def transposed_product(self, U: Array) -> Array:
         turned = self._transposed
@@ -147,6 +170,24 @@ class SparseRows(Rows):
         cuts = np.searchsorted(self.X.indptr, np.linspace(0, self.stored, count + 1))
         cuts[0], cuts[-1] = 0, n
         return [(slice(a, b), _view(self.X, a, b)) for a, b in pairwise(cuts) if b > a]
+
+
+def canonical(X: Any) -> Any:
+    """A CSR matrix with sorted indices of 32 bits, where these suffice, and no duplicates.
+
+    Nor has it room for more numbers at its end. The user's matrix stays as it is, and numbers that
+    are in place are not copied.
+    """
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    small = max(*X.shape, X.nnz) < np.iinfo(np.int32).max
+    wide = small and X.indices.dtype != np.int32
+    if wide or X.data.size > X.nnz:
+        kind = np.int32 if wide else X.indices.dtype
+        parts = X.data[: X.nnz], X.indices[: X.nnz].astype(kind, copy=False)
+        X = type(X)((*parts, X.indptr.astype(kind, copy=False)), shape=X.shape, copy=False)
+    return X
 
 
 def _like(X: Any, data: Array) -> Any:

@@ -11,7 +11,7 @@ from ...errors import ExportError
 from ...models import KernelExpansion
 from ...targets import Labels
 from .rounding import value_rounding
-from .source import Source
+from .source import Source, dense
 
 __all__ = ["check_agreement"]
 
@@ -60,7 +60,7 @@ def _rows(source: Source) -> Array:
     rng = np.random.default_rng(0)
     model = source.model
     if isinstance(model, KernelExpansion) and model.centers is not None:
-        centers = model.centers.astype(np.float64)
+        centers = dense(model.centers)
         m = centers.shape[0]
         count = min(m, max(_LEAST, min(_MOST, _PAIRS // m)))
         some = centers[np.linspace(0, m - 1, count).astype(int)]

@@ -14,14 +14,16 @@ from ...kernels import Product as KernelProduct
 from ...kernels import Sum as KernelSum
 from ...kernels.tiles import origin_of
 from .graph import DOUBLE, Graph, Tensor
+from .source import dense
 
 __all__ = ["kernel_values"]
 
 
-def kernel_values(kernel: Kernel, X: Tensor, centers: Array) -> Tensor:
+def kernel_values(kernel: Kernel, X: Tensor, centers: Any) -> Tensor:
     """k between rows ``X`` (n, d) and ``centers`` (m, d) → (n, m).
 
-    Refused for a kernel that is not the library's own: only its author knows its formula.
+    Sparse centers are dense in the graph. Refused for a kernel that is not the library's own: only
+    its author knows its formula.
     """
     pair = _Pair(X, centers)
     values = _term(kernel, pair)
@@ -33,13 +35,13 @@ def kernel_values(kernel: Kernel, X: Tensor, centers: Array) -> Tensor:
 class _Pair:
     """Rows and centers, as the kernels need them.
 
-    Distances are those of centred rows, as in the library. What is known now is computed in
-    float64 and rounded once.
+    Distances are those of centred rows, as in the library, unless the centers are sparse, as there.
+    What is known now is computed in float64 and rounded once.
     """
 
-    def __init__(self, X: Tensor, centers: Array) -> None:
+    def __init__(self, X: Tensor, centers: Any) -> None:
         self.X = X
-        self.centers = centers.astype(DOUBLE, copy=False)
+        self.centers = dense(centers)
         # the same number on both sides, so that it cancels
         self.origin = origin_of(centers).astype(X.dtype)
 

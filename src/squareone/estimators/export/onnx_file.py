@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import math
 import os
 from numbers import Integral
 from pathlib import Path
@@ -16,6 +17,7 @@ from ...errors import ExportError
 from ...files import replacing
 from ...kernels import Precomputed
 from ...models import Hyperplane, KernelExpansion
+from ...rows import rows_of
 from ...solvers.memory import readable
 from ...targets import Labels
 from .agreement import check_agreement
@@ -79,6 +81,8 @@ def to_onnx(
     :math:`\epsilon e_i` the rounding of :math:`k(x, x_i)` to first order: terms of either sign may
     cancel.
 
+    ``X`` is dense. The centers of a model that was fitted to sparse rows are dense in the file.
+
     The graph does not look at its input first: missing values and infinities, which ``predict``
     refuses, come out as NaN or as anything.
 
@@ -111,15 +115,9 @@ def to_onnx(
         raise FileNotFoundError(msg)
     source = Source.of(estimator)
     kind = _dtype(dtype, source)
+    _check_size(_numbers_of_sparse(source.model) * kind.itemsize, kind, ", which are dense there,")
     graph = _graph(source, kind)
-    if graph.nbytes > LARGEST:
-        advice = "" if kind.itemsize == 4 else ", or export with dtype=numpy.float32: it takes half"
-        msg = (
-            f"the model has {readable(graph.nbytes)} of coefficients and centers, and a file of "
-            f"ONNX holds less than {readable(2**31)}: nothing was written. Fit to fewer rows"
-            f"{advice}"
-        )
-        raise ExportError(msg)
+    _check_size(graph.nbytes, kind)
     model = _serialised(source, graph, opset)
     check_agreement(source, model, kind)
     with replacing(path) as file:
@@ -159,6 +157,24 @@ def _dtype(dtype: Any, source: Source) -> np.dtype:
         msg = f"dtype={dtype!r}: numpy.float64, numpy.float32 or None is expected"
         raise ValueError(msg)
     return kind
+
+
+def _numbers_of_sparse(model: KernelExpansion | Hyperplane) -> int:
+    """Numbers that sparse centers will be, once they are dense: to be known before they are."""
+    centers = getattr(model, "centers", None)
+    return 0 if centers is None or not rows_of(centers).sparse else math.prod(centers.shape)
+
+
+def _check_size(nbytes: int, dtype: np.dtype, aside: str = ",") -> None:
+    """Refuse more than a file can hold."""
+    if nbytes <= LARGEST:
+        return
+    advice = "" if dtype.itemsize == 4 else ", or export with dtype=numpy.float32: it takes half"
+    msg = (
+        f"the model has {readable(nbytes)} of coefficients and centers{aside} and a file of ONNX "
+        f"holds less than {readable(2**31)}: nothing was written. Fit to fewer rows{advice}"
+    )
+    raise ExportError(msg)
 
 
 def _graph(source: Source, dtype: np.dtype) -> Graph:

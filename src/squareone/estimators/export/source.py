@@ -14,11 +14,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from ...arrays import Array
 from ...models import Calibration, Hyperplane, KernelExpansion
+from ...rows import rows_of
 from ...targets import Labels, Responses
 from ..base import RegularisedLeastSquares
 from .scaling import check_steps, flat_steps
 
-__all__ = ["Source"]
+__all__ = ["Source", "dense"]
 
 
 @dataclass(frozen=True)
@@ -115,6 +116,12 @@ class Source:
         for scaler in reversed(self.scalers):
             rows = scaler.inverse_transform(rows)
         return np.asarray(rows)
+
+
+def dense(centers: Any) -> Array:
+    """Centers (m, d) as an array in float64: ONNX has no other. Cost: m·d numbers where sparse."""
+    rows = rows_of(centers)
+    return (rows.dense() if rows.sparse else centers).astype(np.float64, copy=False)
 
 
 @contextmanager
