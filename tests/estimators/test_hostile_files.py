@@ -325,7 +325,7 @@ LIES = {
     "a unit of zero": (_set("object.fitted.record.unit", 0.0), ["record.unit"]),
     "a unit of NaN": (_set("object.fitted.record.unit", {"$float": "nan"}), ["record.unit"]),
     "classes of a regressor": (
-        _set("object.fitted.record.targets", {"classes": None, "multilabel": True}),
+        _set("object.fitted.record.targets", {"classes": None, "multilabel": True, "code": None}),
         ["classes belong to a classifier"],
     ),
     "a plan without the solver": (_set("object.fitted.plan.solver", "magic"), ["'magic'"]),

@@ -4,6 +4,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from squareone import RLSClassifier, RLSRegressor
 from squareone.kernels import Gaussian
+from squareone.targets import BCH
 
 VARIANTS = [
     {},
@@ -11,6 +12,7 @@ VARIANTS = [
     {"solver": "cholesky"},
     {"alpha": 1.0},
     {"alpha": 1.0, "kernel": "linear"},
+    {"alpha": 1.0, "kernel": "linear", "solver": "krylov", "tol": 1e-10},
     {"alpha": 1.0, "kernel": Gaussian(1.0)},
     {"alpha": 1.0, "kernel": Gaussian(1.0), "solver": "cholesky"},
     {"alpha": 1.0, "kernel": Gaussian(1.0), "solver": "spectral"},
@@ -19,6 +21,8 @@ REGRESSORS = [*VARIANTS, {"criterion": "marginal_likelihood"}, {"scale": 2.0}]
 CLASSIFIERS = [
     *VARIANTS,
     *({**variant, "calibration": None} for variant in VARIANTS if "alpha" in variant),
+    {"coding": "bch", "kernel": Gaussian(1.0)},
+    {"coding": BCH(15, "hamming"), "kernel": Gaussian(1.0), "alpha": 1.0, "calibration": None},
     {"calibration": "platt"},
     {"calibration": "isotonic"},
     {"calibration": "linear"},

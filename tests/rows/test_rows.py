@@ -159,9 +159,16 @@ def test_indices_of_64_bits(dense, sparse, others, dtype):
 # --- questions ---
 
 
-def test_extremes_peak_and_squares(dense, sparse, dtype):
-    for found, expected in zip(sparse.extremes(), dense.extremes(), strict=True):
-        assert_close(found, expected, dtype)
+def test_constants():
+    X = np.array([[0.0, 2.5, 2.5, 0.0, -1.0], [0.0, 2.5, 2.0, 3.0, -1.0]])
+    expected = [0.0, 2.5, np.nan, np.nan, -1.0]
+    here = np.array([[True, True, True, False, True], [False, True, True, True, True]])
+    parts = X[here], here.nonzero()[1], np.r_[0, here.sum(axis=1).cumsum()]  # a zero is stored
+    for rows in (DenseRows(X), SparseRows(csr_matrix(X)), SparseRows(csr_matrix(parts, X.shape))):
+        assert_array_equal(rows.constants(), expected)
+
+
+def test_peak_and_squares(dense, sparse, dtype):
     assert sparse.peak() == dense.peak() == np.abs(dense.X).max()
     assert_close(sparse.squares(), dense.squares(), dtype)
 

@@ -134,6 +134,21 @@ def test_leave_one_out_is_within_its_stated_error():
     assert_allclose(dof.mean(axis=0), exact["effective_dof"], rtol=0.03)
 
 
+def test_rows_of_very_different_leverage():
+    """Documents that stand there twice: half of the leverages are far below the others."""
+    twice = scipy.sparse.vstack([X, X[:150]], format="csr")
+    classes = np.r_[y, y[:150]]
+    alphas = np.array([0.03, 0.3, 3.0])
+    exact = RLSClassifier("linear", alphas, solver="spectral").fit(twice, classes).path_
+    scores = [
+        RLSClassifier("linear", alphas, solver="krylov", random_state=seed)
+        .fit(twice, classes)
+        .path_["score"]
+        for seed in range(6)
+    ]
+    assert_allclose(np.mean(scores, axis=0), exact["score"], rtol=0.04)
+
+
 def test_leverages_stay_within_what_is_possible():
     for intercept in (False, True):
         model = RLSRegressor("linear", 0.1, solver="krylov", fit_intercept=intercept).fit(X, y)

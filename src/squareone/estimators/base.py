@@ -223,7 +223,7 @@ class RegularisedLeastSquares(CallbackSupport, Written):
             folds=len(folds.folds) if folds else 0,
             likelihood=isinstance(criterion, MarginalLikelihood),
             unregularised=not isinstance(alpha, str) and float(np.min(alpha)) == 0.0,
-            kept=self.keep_factor,
+            kept=bool(self.keep_factor),
         )
         plan = make_plan(task, self.solver, bytes_allowed(self.memory_limit))
         return Request(

@@ -7,6 +7,7 @@ from typing import Any
 
 from .. import kernels
 from ..files import Fields, Known, refuse
+from ..targets import CODINGS
 from .classifier import RLSClassifier
 from .regressor import RLSRegressor
 
@@ -14,6 +15,12 @@ from .regressor import RLSRegressor
 _FROM_SKLEARN = {
     "sklearn.compose": ["ColumnTransformer"],
     "sklearn.decomposition": ["PCA"],
+    "sklearn.feature_extraction.text": [
+        "CountVectorizer",
+        "HashingVectorizer",
+        "TfidfTransformer",
+        "TfidfVectorizer",
+    ],
     "sklearn.impute": ["MissingIndicator", "SimpleImputer"],
     "sklearn.pipeline": ["Pipeline"],
     "sklearn.preprocessing": [
@@ -32,6 +39,7 @@ _FROM_SKLEARN = {
 }
 _MODULES = {name: module for module, names in _FROM_SKLEARN.items() for name in names}
 _KERNELS = {name: getattr(kernels, name) for name in kernels.__all__ if name != "Kernel"}
+_CODINGS = {kind.__name__: kind for kind in CODINGS.values()}
 _ESTIMATORS = {kind.__name__: kind for kind in (RLSClassifier, RLSRegressor)}
 # Parameters that a fitted model is done with.
 _SPARE = ("cv", "scoring", "random_state", "threshold")
@@ -41,8 +49,8 @@ def known(name: str) -> Known | None:
     """What is known about the class called ``name``; None if it has no place in a file."""
     if name in _ESTIMATORS:
         return Known(_ESTIMATORS[name], _learned, _relearn, _SPARE)
-    if name in _KERNELS:
-        return Known(_KERNELS[name], _nothing, _nothing_from)
+    if name in _KERNELS or name in _CODINGS:
+        return Known((_KERNELS | _CODINGS)[name], _nothing, _nothing_from)
     if name in _MODULES:
         # of the names in the table above, and imported late: most programs need none of them
         kind = getattr(import_module(_MODULES[name]), name)
@@ -58,11 +66,11 @@ def _relearn(estimator: Any, found: Fields) -> None:
     estimator._restore(found)
 
 
-def _nothing(kernel: Any) -> dict[str, Any]:
+def _nothing(parameters_only: Any) -> dict[str, Any]:
     return {}
 
 
-def _nothing_from(kernel: Any, found: Fields) -> None:
+def _nothing_from(parameters_only: Any, found: Fields) -> None:
     return
 
 

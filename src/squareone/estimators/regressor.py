@@ -143,8 +143,8 @@ class RLSRegressor(RegressorMixin, RegularisedLeastSquares):
     them with ``"spectral"``; about 4n³, most of it in float32, and n² numbers for the best one by
     ``"cholesky"``. With the linear kernel and d < n features nd² to 6nd² flops. With sparse rows of
     s stored numbers and the linear kernel, 4s flops per target (or probe) and iteration. A search
-    for the width takes ten to twenty eigendecompositions of at most 1,000 rows and, beyond these, about
-    five looks at all rows of n²d + 2n³/3 flops each, in float32 where λ allows; the best λ by
+    for the width takes ten to twenty eigendecompositions of at most 1,000 rows and, beyond these,
+    about five looks at all rows of n²d + 2n³/3 flops each, in float32 where λ allows; the best λ by
     ``"cholesky"`` then needs one more, in place of a search of its own.
 
     A row of weight zero leaves the fit. At a given λ and width a weight of two equals a repeated

@@ -23,7 +23,7 @@ from ..selection.criteria import Criterion, Fold
 from ..solvers import Plan, Task
 from ..solvers.calibration import PROBES, Work
 from ..solvers.costs import Candidate
-from ..targets import CODINGS, Code, Labels, Responses
+from ..targets import Code, Coding, Labels, Responses
 
 Plain = TypeVar("Plain")
 
@@ -45,35 +45,18 @@ def of_targets(targets: Responses | Labels) -> dict[str, Any]:
 
 
 def _of_code(code: Code) -> dict[str, Any]:
-    """The name and parameters of its coding, and its arrays."""
-    name = next(name for name, kind in CODINGS.items() if kind is type(code.coding))
-    return {
-        "coding": name,
-        "parameters": code.coding.get_params(),
-        "matrix": code.matrix,
-        "turn": code.turn,
-    }
+    """Its ``coding``, ``matrix`` (k, c) and ``turn`` (t, c)."""
+    return {"coding": code.coding, "matrix": code.matrix, "turn": code.turn}
 
 
 def _code_from(found: Fields, k: int, t: int) -> Code:
     """For ``k`` classes and ``t`` solved columns."""
     with found:
-        name = found.take("coding", str)
-        if name not in CODINGS:
-            refuse(found.where, f"coding {name!r} is unknown")
-        parameters = found.take("parameters", dict)
-        coding = CODINGS[name]()
-        if set(parameters) != set(coding.get_params()):
-            refuse(found.where, f"{sorted(parameters)} are not the parameters of {name}")
-        coding.set_params(**parameters)
+        coding = found.take("coding", Coding)
         matrix = found.array("matrix", (k, None), (np.float64,))
         turn = found.array("turn", (t, matrix.shape[1]), (np.float64,))
-        try:
-            expected = coding.matrix(k)
-        except ValueError as error:
-            refuse(found.where, str(error))
-        if not np.array_equal(matrix, expected):
-            refuse(found.where, f"this is not the code matrix of {coding!r}")
+        if not np.array_equal(matrix, coding.matrix(k)):
+            refuse(found.where, f"this is not the code of {coding!r} for {k} classes")
         return Code(coding, matrix, turn)
 
 

@@ -63,8 +63,8 @@ class Rows(ABC):
         """The same rows, stored as ``other`` are: for a block of rows, unless they are already."""
 
     @abstractmethod
-    def extremes(self) -> tuple[Array, Array]:
-        """The lowest and the highest number of every feature: (d,) each."""
+    def constants(self) -> Array:
+        """The number of every feature (d,) that is the same in all rows; NaN for other features."""
 
     @abstractmethod
     def peak(self) -> float:

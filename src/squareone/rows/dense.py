@@ -34,8 +34,9 @@ class DenseRows(Rows):
 
         return SparseRows(csr_array(self.X))
 
-    def extremes(self) -> tuple[Array, Array]:
-        return self.X.min(axis=0), self.X.max(axis=0)
+    def constants(self) -> Array:
+        lowest, highest = self.X.min(axis=0), self.X.max(axis=0)
+        return np.where(lowest == highest, highest, np.nan)
 
     def peak(self) -> float:
         return float(max(abs(self.X.max(initial=0.0)), abs(self.X.min(initial=0.0))))

@@ -52,15 +52,21 @@ class SparseRows(Rows):
 
         return DenseRows(self.dense())
 
-    def extremes(self) -> tuple[Array, Array]:
+    def constants(self) -> Array:
+        """Only a feature that is zero in no row, or in all of them, can be one."""
         n, d = self.shape
-        lowest, highest = np.full(d, np.inf, self.dtype), np.full(d, -np.inf, self.dtype)
-        np.minimum.at(lowest, self.X.indices, self.X.data)
-        np.maximum.at(highest, self.X.indices, self.X.data)
-        some_zero = np.bincount(self.X.indices, minlength=d) < n
-        lowest[some_zero] = np.minimum(lowest[some_zero], 0.0)
-        highest[some_zero] = np.maximum(highest[some_zero], 0.0)
-        return lowest, highest
+        indices, data = self.X.indices, self.X.data
+        counts = np.bincount(indices[data != 0], minlength=d)
+        result = np.where(counts == 0, 0.0, np.nan)
+        everywhere = np.flatnonzero(counts == n)
+        if everywhere.size and n:
+            stored = counts[indices] == n
+            lowest, highest = np.full(d, np.inf), np.full(d, -np.inf)
+            np.minimum.at(lowest, indices[stored], data[stored])
+            np.maximum.at(highest, indices[stored], data[stored])
+            same = lowest == highest
+            result[same] = highest[same]
+        return result
 
     def peak(self) -> float:
         data = self.X.data

@@ -398,7 +398,8 @@ def _svd(task: Task) -> Candidate:
     folds = 2.0 * m * k + 4.0 * k * k if n > d else 2.0 * m * n + 2.0 * m * m
     path = _path_numbers(task, small) + (folds if m else 0.0)
     needed = kept + max(at_once, 4.0 * k * k, path) + _columns(task) + n * d * task.copied
-    refused = "its factors are dense, and as large as dense rows would be" if task.sparse else ""
+    dense = "more features than rows: sparse rows would have to be made dense"
+    refused = dense if task.sparse and n <= d else ""
     return Candidate("svd", work, task.itemsize * needed, form, refused)
 
 

@@ -35,8 +35,8 @@ class CentredRows:
         rows = rows_of(X)
         mean = weighting.mean(rows)
         if weighting.direction is not None:  # a constant feature is centred to zero, not rounding
-            lowest, highest = rows.extremes()
-            mean = np.where(lowest == highest, highest, mean)
+            constants = rows.constants()
+            mean = np.where(np.isnan(constants), mean, constants)
         return cls(rows, weighting, mean, unit_near(rows.peak()))
 
     @property
@@ -151,7 +151,7 @@ class CentredRows:
 
     def kernel_rows(self, X: Any = None) -> Rows:
         """(x − offset) / unit for all rows, or for others: not scaled by weights."""
-        rows = self.rows if X is None else rows_of(X)
+        rows = self.rows if X is None else rows_of(X).like(self.rows)
         if rows.sparse:
             return rows.scaled(1.0 / self.unit)
         return DenseRows(self._centred(rows))

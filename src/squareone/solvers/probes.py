@@ -1,9 +1,8 @@
 """Leverages of a fit that is known by its products only, estimated by random probes.
 
-For a vector z of random signs z_i ((I − H)z)_i is 1 − h_i on average. A few probes leave noise of
-about a tenth in each row, and their scatter says how much: rows are drawn together by as much as
-that noise explains of their differences (the best linear estimate of each), and no further than
-is possible. A few rows need no probes: each is a right-hand side of its own.
+For a vector z of random signs z_i ((I − H)z)_i is 1 − h_i on average. A few probes leave noise in
+each row, which makes the mean of 1/(1 − h_i)² too large; their scatter says by how much. A few rows
+need no probes: each is a right-hand side of its own.
 """
 
 from __future__ import annotations
@@ -105,7 +104,7 @@ class Probes(Leverages):
         return self._group_means(shifts)[0].mean(axis=0).sum(axis=0)
 
     def _group_means(self, shifts: Array) -> tuple[Array, Array]:
-        """z(I − H)z, the means of groups of probes (GROUPS, n, L), and the variance of one (L,)."""
+        """z(I − H)z: means of groups of probes (GROUPS, n, L), and the variance of one (n, L)."""
         key = shifts.tobytes()
         if self._latest is None or self._latest[0] != key:
             self._latest = (key, *self._ask(shifts))
@@ -115,25 +114,26 @@ class Probes(Leverages):
         equations = self._equations
         equations.reach(self._sequence, shifts, _TOLERANCE)
         n, L = self._weighting.n, shifts.size
-        means = np.empty((GROUPS, n, L))
-        scatter: dict[int, Array] = {}
+        means, scatter = np.empty((GROUPS, n, L)), np.empty((n, L))
 
         def look(rows: slice, left: Array) -> None:
             left *= self._signs[rows, :, None]
-            scatter[rows.start] = left.var(axis=1, ddof=1, dtype=np.float64).sum(axis=0)
+            scatter[rows] = left.var(axis=1, ddof=1, dtype=np.float64)
             grouped = left.reshape(left.shape[0], GROUPS, -1, L)
             means[:, rows] = grouped.mean(axis=2, dtype=np.float64).transpose(1, 0, 2)
 
         equations.left_over(self._sequence, self._columns, shifts, look)
-        return means, np.sum([scatter[start] for start in sorted(scatter)], axis=0) / n
+        return means, scatter
 
     def _estimate(self, seen: Array, noise: Array, shifts: Array) -> Array:
-        """Shrunk towards their mean, within what is possible (n, L)."""
-        mean = seen.mean(axis=0)
-        between = np.maximum(seen.var(axis=0) - noise, 0.0)
-        kept = np.divide(between, between + noise, out=np.zeros_like(noise), where=between > 0)
+        """c with 1/c² = (1 − h)⁻² on average (n, L), within what is possible.
+
+        To second order the mean of 1/g² is (1 + 3v/g²) times what it should be, for a g with noise
+        of variance v. Where that is no small correction it is cut off.
+        """
         low, high = self._bounds(shifts)
-        return np.clip(mean + kept * (seen - mean), low, high)
+        squares = np.square(np.clip(seen, low, high))
+        return np.minimum(np.sqrt(squares + 3.0 * np.minimum(noise, squares)), high)
 
     def _bounds(self, shifts: Array) -> tuple[Array, Array]:
         """From λ/(k̃ + λ), by Jensen's inequality, to one; less the intercept's share u²."""
