@@ -212,7 +212,7 @@ def test_the_plan_prefers_an_exact_solver_where_that_is_cheap():
     folds = RLSClassifier("linear", cv=4).plan(many, np.arange(6000) % 3)
     assert "once per fold" in folds.chosen.form
     narrow = scipy.sparse.random(20_000, 40, 0.2, format="csr", random_state=rng)
-    assert RLSRegressor("linear").plan(narrow, np.arange(20_000.0)).solver == "gram"
+    assert RLSRegressor("linear").plan(narrow, np.arange(20_000.0)).solver in ("gram", "svd")
 
 
 def test_dense_rows_are_iterated_only_when_asked():

@@ -14,7 +14,7 @@ from ..arrays import Array
 from ..files import Fields, refuse
 from ..kernels import Kernel
 from ..models.probabilities import CALIBRATIONS
-from ..targets import CODINGS, Coding, Labels
+from ..targets import CODINGS, Coding, Labels, OneVsAll
 from .base import RegularisedLeastSquares
 from .bounded import Bounded
 from .class_weights import with_class_weight
@@ -258,9 +258,13 @@ coef_, intercept_, n_iter_, residual_, plan_, n_features_in_, feature_names_in_
     def _read_targets(self, X: Array, y: Any) -> tuple[Array, Labels, Array]:
         y = check_labels(y, X)
         check_classification_targets(y)
-        coding = CODINGS[self.coding]() if isinstance(self.coding, str) else self.coding
-        targets = Labels.of(y).coded(coding, rotated=not self.alpha_per_target)
+        targets = Labels.of(y).coded(self._coding(), rotated=not self.alpha_per_target)
         return y, targets, targets.columns(y, X.dtype)
+
+    def _coding(self) -> Any:
+        """The coding, by its name where it has one; what is none is refused by ``fit``."""
+        kind = CODINGS.get(self.coding) if isinstance(self.coding, str) else None
+        return self.coding if kind is None else kind()
 
     def _row_weights(self, y: Array, weights: Array | None) -> Array | None:
         weights = with_class_weight(self.class_weight, y, weights)
@@ -274,5 +278,5 @@ coef_, intercept_, n_iter_, residual_, plan_, n_features_in_, feature_names_in_
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_label = True
+        tags.classifier_tags.multi_label = isinstance(self._coding(), OneVsAll)
         return tags

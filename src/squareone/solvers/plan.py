@@ -64,6 +64,7 @@ class Plan:
     svd          ...  ... KiB     ... s  QR by row blocks, then SVD <- chosen
     cholesky     ...  ... MiB     ... s  bracketed search, a factorisation per step
     spectral     ...  ... MiB     ... s  eigendecomposition, every alpha
+    krylov       ...  ... KiB     ... s  conjugate gradients, every alpha; ... random probes
     why: the most accurate, and its cost is negligible at this size
     stage                 expected     spent
     factorisation            ... s     ... s
