@@ -56,15 +56,19 @@ class Path:
     def best(self) -> Array:
         """Index of the best λ for each row of scores: of equal ones the largest λ.
 
-        Scores in a lower precision than the best one there is showed the way; they do not compete.
+        Estimates are equal if they differ by less than their bias. Scores in a lower precision than
+        the best one there is showed the way; they do not compete.
         """
         competing = np.where(self.bits == self.bits.max(), self.scores, -np.inf)
         competing = np.nan_to_num(competing, nan=-np.inf, posinf=-np.inf, neginf=-np.inf)
         if np.isneginf(competing.max(axis=1)).any():
             msg = "no alpha gave a finite score: rescale X and y, or use other alphas"
             raise ScaleError(msg)
+        highest = competing.max(axis=1, keepdims=True)
+        leader = np.argmax(competing, axis=1)[:, None]
+        equal = competing >= highest - np.abs(np.take_along_axis(self.bias, leader, axis=1))
         last = competing.shape[1] - 1
-        return last - np.argmax(competing[:, ::-1], axis=1)
+        return last - np.argmax(equal[:, ::-1], axis=1)
 
 
 def evaluate(objective: Objective, factor: Factor, alphas: Array) -> Path:
@@ -129,10 +133,10 @@ def _between(low: float, high: float) -> Array:
 def _strictly_best(path: Path) -> set[int]:
     """Edges that beat every other value: a tie with an inner value is no reason to go on."""
     found = set()
-    for row in path.scores:
+    for row, bias in zip(path.scores, np.abs(path.bias), strict=True):
         for edge in (0, row.size - 1):
             others = np.delete(row, edge)
-            if others.size == 0 or row[edge] > others.max():
+            if others.size == 0 or row[edge] > others.max() + bias[edge]:
                 found.add(edge)
     return found
 
