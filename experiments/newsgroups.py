@@ -37,7 +37,7 @@ The "bydate" split: 11,314 posts to train on, and 7,532 later ones. **with heade
 as they were sent, and who wrote and where helps; **bare** texts are without headers, footers and
 quotes, as scikit-learn's loader removes them.
 **terms** are `TfidfVectorizer(sublinear_tf=True)`, **hashed** ones
-`HashingVectorizer(n_features=2**20, alternate_sign=False)` and
+`HashingVectorizer(n_features=2**20, alternate_sign=False, norm=None)` and
 `TfidfTransformer(sublinear_tf=True)`; **numbers stored** are those of the training rows.
 **automatic** is `RLSClassifier("linear")` with nothing else set: λ by the leave-one-out squared
 error. **by accuracy** has `scoring="accuracy"`. The SVM is `LinearSVC()` as it comes.
