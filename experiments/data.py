@@ -91,7 +91,9 @@ def load_rows(name: str) -> Rows:
 
 def source() -> str:
     """Say where the sets come from, for a reader of the results."""
-    return f"the folder in {VARIABLE}" if os.environ.get(VARIABLE) else "OpenML"
+    if os.environ.get(VARIABLE):
+        return f"the folder in {VARIABLE}"
+    return "OpenML, or scikit-learn's loaders"
 
 
 def _read(name: str) -> dict[str, NDArray]:

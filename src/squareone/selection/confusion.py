@@ -13,7 +13,7 @@ import numpy as np
 
 from ..arrays import Array
 
-__all__ = ["CLOSED_FORMS", "closed_form"]
+__all__ = ["CLOSED_FORMS", "closed_form", "is_of_positives"]
 
 #: Of true positives, false positives, false negatives and true negatives.
 Formula = Callable[[Array, Array, Array, Array], Array]
@@ -90,11 +90,22 @@ _OF_FUNCTIONS = {
 }
 
 
+def is_of_positives(metric: Any) -> bool:
+    """Whether a metric is near zero wherever a rare label is not found: F, or Jaccard's index."""
+    name = metric if isinstance(metric, str) else getattr(_function_of(metric), "__name__", "")
+    known = closed_form(metric) is not None
+    return known and name in ("f1", "f1_score", "fbeta_score", "jaccard", "jaccard_score")
+
+
+def _function_of(metric: Any) -> Any:
+    return getattr(metric, "_score_func", metric)
+
+
 def closed_form(metric: Any) -> Formula | None:
     """The formula of a name, a scikit-learn function or a scorer made of one; None if unknown."""
     if isinstance(metric, str):
         return CLOSED_FORMS.get(metric)
-    function = getattr(metric, "_score_func", metric)
+    function = _function_of(metric)
     settings = getattr(metric, "_kwargs", {})
     own = str(getattr(function, "__module__", "")).startswith("sklearn.metrics")
     if not own or getattr(metric, "_sign", 1) != 1:

@@ -17,10 +17,12 @@ import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
 
 from ..arrays import Array
-from .confusion import closed_form
+from .confusion import closed_form, is_of_positives
 
 # Scores that differ by less than this share are equal: sums of weights are rounded.
 _ROUNDING = 64 * np.finfo(np.float64).eps
+# An F below this says that the positives are not found.
+_FOUND = 0.1
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,9 @@ def best_thresholds(
 
     A threshold is the midpoint between two neighbouring values, or just beyond all of them. Zero
     stands for the cut it makes, and of equally good thresholds the one nearest zero is taken: a
-    metric that cannot tell cuts apart leaves it at zero.
+    metric that cannot tell cuts apart leaves it at zero. So does a label that is not found at all:
+    where no cut has an F (or Jaccard's index) of a tenth, the best one would say yes to nearly all
+    rows for the sake of one (Yang 2001, who calls such a limit fbr).
 
     Parameters
     ----------
@@ -96,7 +100,8 @@ def best_thresholds(
     kept = w > 0.0
     columns = zip(values[kept].T, truth[kept].T, strict=True)
     cuts = (_all_cuts(f, t, w[kept]) for f, t in columns)
-    return np.array([_best(score(column), column.thresholds) for column in cuts])
+    least = _FOUND if is_of_positives(metric) else -np.inf
+    return np.array([_best(score(column), column.thresholds, least) for column in cuts])
 
 
 def cut_scorer(metric: Any, *, weighted: bool) -> CutScorer:
@@ -236,7 +241,9 @@ def _midpoints(distinct: Array) -> Array:
     return np.where((low <= 0) & (high > 0), 0, middle)
 
 
-def _best(scores: Array, thresholds: Array) -> float:
+def _best(scores: Array, thresholds: Array, least: float) -> float:
+    if scores.max() < least:
+        return 0.0
     equal = scores >= scores.max() - _ROUNDING * np.abs(scores).max()
     candidates = thresholds[equal]
     return float(candidates[np.argmin(np.abs(candidates))])

@@ -10,8 +10,6 @@ from dataclasses import dataclass, field, replace
 from html import escape
 from typing import Any
 
-import numpy as np
-
 from ..errors import MemoryLimitError
 from .calibration import this_machine
 from .costs import STAGES, Candidate, Task, candidates_for, width_search
@@ -21,9 +19,9 @@ from .table import Table
 # Work below which time does not decide: the whole path (or the most accurate solver) is preferred.
 _NEGLIGIBLE = 2.5e10
 _NEGLIGIBLE_LINEAR = 1e9
-# An exact solver is preferred up to so many times the flops of products with sparse rows, which go
-# through memory: its own are that much faster, and exact.
-_EXACT_IS_WORTH = 20.0
+# An exact solver is preferred where it takes no time worth speaking of, or up to so many times the
+# flops of products with sparse rows, which go through memory: its own are that much faster.
+_NEGLIGIBLE_BESIDE, _EXACT_IS_WORTH = 1e10, 8.0
 
 
 @dataclass(repr=False)
@@ -229,20 +227,19 @@ def make_plan(task: Task, requested: str, memory_limit: float) -> Plan:
 
 
 def _choose(task: Task, possible: list[Candidate]) -> tuple[Candidate, str]:
+    if task.linear and task.alphas == "auto" and len(possible) > 1:
+        possible = [c for c in possible if c.solver != "cholesky"]  # the path costs no more
     iterative = next((c for c in possible if c.solver == "krylov"), None)
-    exact = [c for c in possible if c is not iterative]
     if iterative is not None:
-        least = min((c.flops for c in exact), default=np.inf)
-        if least > max(_NEGLIGIBLE, _EXACT_IS_WORTH * iterative.flops):
+        exact = [c for c in possible if c is not iterative]
+        if not exact:
+            return iterative, "the only one that can do it in this memory"
+        if min(c.flops for c in exact) > max(_NEGLIGIBLE_BESIDE, _EXACT_IS_WORTH * iterative.flops):
             return iterative, (
                 "sparse rows need only products, and those take far fewer flops than "
                 "a factorisation"
-                if exact
-                else "the only one that can do it in this memory"
             )
         possible = exact
-    if task.linear and task.alphas == "auto" and len(possible) > 1:
-        possible = [c for c in possible if c.solver != "cholesky"]  # the path costs no more
     by_name = {c.solver: c for c in possible}
     if task.linear and "svd" in by_name and by_name["svd"].flops <= _NEGLIGIBLE_LINEAR:
         return by_name["svd"], "the most accurate, and its cost is negligible at this size"
@@ -261,6 +258,8 @@ def _choose(task: Task, possible: list[Candidate]) -> tuple[Candidate, str]:
             "the fewest flops; the features' condition is checked, and svd taken if it is too high"
         )
     reason = "the fewest flops of those that can do it in this memory"
+    if iterative is not None:
+        reason = "exact, and at this size not much dearer than iterations"
     if task.alphas == 1 and cheapest.solver == "cholesky" and spectral is not None:
         reason += "; spectral if alpha turns out to be too small for it"
     return cheapest, reason

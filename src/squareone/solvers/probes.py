@@ -17,7 +17,7 @@ PROBES, GROUPS = 20, 4
 # Rows up to which every leverage is solved for.
 _FEW_ROWS = 64
 # A finer residual would be lost in the noise.
-_TOLERANCE = 3e-3
+_TOLERANCE = 1e-2
 
 
 def leverages_of(equations: NormalEquations, seed: int) -> Leverages:

@@ -1,0 +1,157 @@
+"""The collections of documents: from a folder if there is one, 20 Newsgroups also without.
+
+The folder is the one named by the environment variable ``SQUAREONE_DATA``. It holds
+
+- ``news20_libsvm_train.npz`` and ``sector105.npz``: counts of terms as compressed sparse rows, in
+  ``data``, ``indices`` (from zero), ``indptr`` and ``shape``, and the classes in ``y``. A file in
+  the svmlight format will do as well: the same name with ``.svmlight``, also followed by ``.gz`` or
+  ``.bz2``;
+- ``20newsgroups_bydate.jsonl.xz``: one JSON object per line, with ``split`` (train or test),
+  ``label`` (a number) and ``text`` (with its headers);
+- ``reuters21578.jsonl.xz``: the same with ``modapte`` (train, test or unused), ``topics`` (a list),
+  ``title`` and ``body``.
+
+Without that variable 20 Newsgroups is fetched by scikit-learn.
+"""
+
+import json
+import lzma
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_matrix
+from sklearn.datasets import fetch_20newsgroups, load_svmlight_file
+
+# What fetch_20newsgroups(remove=...) does to each text; the folder has the texts as they were.
+from sklearn.datasets._twenty_newsgroups import (
+    strip_newsgroup_footer,
+    strip_newsgroup_header,
+    strip_newsgroup_quoting,
+)
+
+from experiments.data import VARIABLE, DataNotFoundError, Rows, Split
+
+PARTS = ("train", "test")
+_COUNTS = (".npz", ".svmlight", ".svmlight.gz", ".svmlight.bz2")
+_NEWSGROUPS = "20newsgroups_bydate.jsonl.xz"
+_REUTERS = "reuters21578.jsonl.xz"
+
+
+def load_counts(name: str) -> Rows:
+    """Return counts of terms (n, d), sparse, and classes (n,)."""
+    files = [name + suffix for suffix in _COUNTS]
+    folder = _folder()
+    if folder is None:
+        msg = (
+            f"{name} cannot be fetched: set {VARIABLE} to a folder that has {_listed(files)}, with "
+            "counts of its terms"
+        )
+        raise DataNotFoundError(msg)
+    return read_counts(_first(folder, files))
+
+
+def read_counts(path: Path) -> Rows:
+    """Return what one such file holds."""
+    if not path.exists():
+        raise DataNotFoundError(f"there is no file {path.name} where it was said to be")
+    if path.suffix != ".npz":
+        X, y = load_svmlight_file(path)
+        return Rows(X, y.astype(int))
+    with np.load(path, allow_pickle=False) as archive:
+        stored = (archive["data"].astype(np.float64), archive["indices"], archive["indptr"])
+        return Rows(csr_matrix(stored, shape=tuple(archive["shape"])), archive["y"])
+
+
+def load_newsgroups(*, bare: bool = False) -> Split:
+    """Return the texts of 20 Newsgroups, "bydate", and the numbers of their groups.
+
+    ``bare`` texts are without headers, footers and quotes, as scikit-learn removes them.
+    """
+    folder = _folder()
+    if folder is None:
+        split = Split(*map(_fetched_newsgroups, PARTS))
+    else:
+        documents = _documents(_first(folder, [_NEWSGROUPS]))
+        split = Split(*(_posts(documents, part) for part in PARTS))
+    return Split(*map(_stripped, split)) if bare else split
+
+
+def load_reuters() -> Split:
+    """Return the texts of Reuters-21578, ModApte, and an indicator matrix of their topics.
+
+    Its columns are the topics, by name, that have a training and a test document at least. A
+    document with none of them is kept: its row is zero.
+    """
+    folder = _folder()
+    if folder is None:
+        msg = f"Reuters-21578 cannot be fetched: set {VARIABLE} to a folder that has {_REUTERS}"
+        raise DataNotFoundError(msg)
+    documents = _documents(_first(folder, [_REUTERS]))
+    parts = [[d for d in documents if d["modapte"] == part] for part in PARTS]
+    in_train, in_test = ({topic for d in part for topic in d["topics"]} for part in parts)
+    topics = sorted(in_train & in_test)
+    return Split(*(_stories(part, topics) for part in parts))
+
+
+def _folder() -> Path | None:
+    folder = os.environ.get(VARIABLE)
+    return Path(folder) if folder else None
+
+
+def _first(folder: Path, names: list[str]) -> Path:
+    for name in names:
+        if (folder / name).exists():
+            return folder / name
+    msg = (
+        f"the folder in {VARIABLE} has no {_listed(names)}: put it there; experiments/text_data.py "
+        "says what it holds"
+    )
+    raise DataNotFoundError(msg)
+
+
+def _listed(names: list[str]) -> str:
+    *first, last = names
+    return f"{', '.join(first)} or {last}" if first else last
+
+
+def _documents(path: Path) -> list[dict[str, Any]]:
+    with lzma.open(path, "rt", encoding="utf-8") as lines:
+        return [json.loads(line) for line in lines]
+
+
+def _texts(texts: Iterable[str]) -> np.ndarray:
+    """Return an array of objects: rows can be taken from it as from any other."""
+    return np.array(list(texts), dtype=object)
+
+
+def _posts(documents: list[dict[str, Any]], part: str) -> Rows:
+    chosen = [d for d in documents if d["split"] == part]
+    return Rows(_texts(d["text"] for d in chosen), np.array([d["label"] for d in chosen]))
+
+
+def _fetched_newsgroups(part: str) -> Rows:
+    try:
+        fetched = fetch_20newsgroups(subset=part, shuffle=False, remove=())
+    except OSError as error:
+        msg = (
+            f"20 Newsgroups could not be fetched ({error}): set {VARIABLE} to a folder that has "
+            f"{_NEWSGROUPS}"
+        )
+        raise DataNotFoundError(msg) from error
+    return Rows(_texts(fetched.data), fetched.target)
+
+
+def _stripped(rows: Rows) -> Rows:
+    def bare(text: str) -> str:
+        return strip_newsgroup_quoting(strip_newsgroup_footer(strip_newsgroup_header(text)))
+
+    return Rows(_texts(map(bare, rows.X)), rows.y)
+
+
+def _stories(documents: list[dict[str, Any]], topics: list[str]) -> Rows:
+    labels = [[topic in d["topics"] for topic in topics] for d in documents]
+    texts = _texts(f"{d['title'] or ''}\n{d['body'] or ''}" for d in documents)
+    return Rows(texts, np.array(labels, dtype=int).reshape(len(documents), len(topics)))
