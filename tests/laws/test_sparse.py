@@ -9,13 +9,15 @@ from squareone import RLSClassifier, RLSRegressor
 from squareone.targets import BCH, OneVsOne
 
 SOLVERS = ["gram", "cholesky", "spectral", "krylov"]
-SHAPES = [(24, 6), (9, 9), (8, 30), (12, 1)]
+SHAPES = [(24, 6), (9, 9), (8, 30), (12, 1), (9, 200), (30, 90)]  # the last two mostly empty
 
 
 def make(n, d, *, targets=2, weighted=False, dtype=np.float64, seed=0):
     rng = np.random.default_rng(seed)
     X = np.where(rng.random((n, d)) < 0.4, rng.standard_normal((n, d)) + 1.0, 0.0).astype(dtype)
     X[3] = 0.0  # a row without a word
+    if d > 80:
+        X[:, rng.random(d) < 0.8] = 0.0
     if d > 2:
         X[:, d // 2] = 0.0  # a word in no row
         X[:, 0] = 2.5  # one in all of them

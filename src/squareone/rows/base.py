@@ -67,6 +67,14 @@ class Rows(ABC):
         """The number of every feature (d,) that is the same in all rows; NaN for other features."""
 
     @abstractmethod
+    def occupied(self) -> Array | None:
+        """The features (m,) that any row has, where that is worth knowing; None: all of them."""
+
+    @abstractmethod
+    def columns(self, features: Array) -> Rows:
+        """Some features (m,), ascending: a copy."""
+
+    @abstractmethod
     def peak(self) -> float:
         """The largest magnitude."""
 

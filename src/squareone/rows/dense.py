@@ -38,6 +38,12 @@ class DenseRows(Rows):
         lowest, highest = self.X.min(axis=0), self.X.max(axis=0)
         return np.where(lowest == highest, highest, np.nan)
 
+    def occupied(self) -> Array | None:
+        return None
+
+    def columns(self, features: Array) -> DenseRows:
+        return DenseRows(self.X[:, features])
+
     def peak(self) -> float:
         return float(max(abs(self.X.max(initial=0.0)), abs(self.X.min(initial=0.0))))
 

@@ -15,6 +15,8 @@ from .lifted import LiftedSparseRows
 
 # Pieces per core into which a product is cut: cores end together, and a piece is still long.
 _PIECES = 2
+# Features that occur are numbered anew if they are at most this share of all.
+_MOSTLY = 0.7
 # Below so many multiplications threads cost more than they save.
 _WORTH_THREADS = 200_000
 
@@ -67,6 +69,22 @@ class SparseRows(Rows):
             same = lowest == highest
             result[same] = highest[same]
         return result
+
+    def occupied(self) -> Array | None:
+        """Hashed features are many, and most of them are not there."""
+        d = self.shape[1]
+        features = np.flatnonzero(np.bincount(self.X.indices, minlength=d))
+        return features if features.size < _MOSTLY * d else None
+
+    def columns(self, features: Array) -> SparseRows:
+        position = np.full(self.shape[1], -1, self.X.indices.dtype)
+        position[features] = np.arange(features.size)
+        indices = position[self.X.indices]
+        here = indices >= 0
+        before = np.concatenate([[0], np.cumsum(here)])
+        indptr = before[self.X.indptr].astype(self.X.indptr.dtype)
+        parts = self.X.data[here], indices[here], indptr
+        return SparseRows(type(self.X)(parts, shape=(self.shape[0], features.size), copy=False))
 
     def peak(self) -> float:
         data = self.X.data

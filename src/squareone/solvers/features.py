@@ -59,6 +59,10 @@ class CentredRows:
         """The same in another precision; the mean is not rounded."""
         return replace(self, rows=self.rows.astype(dtype), weighting=self.weighting.astype(dtype))
 
+    def columns(self, features: Array) -> CentredRows:
+        """The same with some of the features (m,)."""
+        return replace(self, rows=self.rows.columns(features), mean=self.mean[features])
+
     def owned(self) -> CentredRows:
         """The same with a copy of the rows, which nobody else can change."""
         return replace(self, rows=self.rows.copy())
@@ -134,7 +138,7 @@ class CentredRows:
 
     def centred_like(self, X: Any) -> Array:
         """(x − mean) / unit for other rows (b, d)."""
-        return self._centred(rows_of(X))
+        return self._centred(X if isinstance(X, Rows) else rows_of(X))
 
     def _centred(self, rows: Rows) -> Array:
         block = rows.dense()

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array, blocks, shared_cores
+from ..rows import Rows, rows_of
 from .factor import Factor, Visitor
 from .features import CentredRows
 from .lanczos import LanczosSequence
@@ -51,7 +52,9 @@ class KrylovFactor(Factor):
         self, rows: CentredRows, Y: Array, limits: Limits, seed: int, least: float = np.inf
     ) -> None:
         """``least`` is the smallest λ there will be, where that is known."""
-        self.rows = rows
+        self._features = rows.shape[1]
+        self._occupied = rows.rows.occupied()
+        self.rows = rows if self._occupied is None else rows.columns(self._occupied)
         self.weighting = rows.weighting
         self.targets, self.means = self.weighting.targets(Y)
         self.alpha_units = rows.alpha_units
@@ -155,7 +158,7 @@ class KrylovFactor(Factor):
         t, L = weights.shape[1:]
         solutions = rest._sequence.combined(weights).reshape(-1, t * L)
         V = rest._equations.hyperplanes(solutions)
-        values = rest._equations.rows.like(self._equations.rows.rows[removed], V)
+        values = rest._equations.rows.like(rest._there(self._equations.rows.rows[removed]), V)
         values = values.reshape(-1, t, L)
         values += rest.means[:, None].astype(values.dtype)
         errors = self._Y[removed, :, None] - values
@@ -183,7 +186,15 @@ class KrylovFactor(Factor):
             if not residual < 0.9 * self.residual:  # rounding is the limit
                 break
             solutions, V, self.residual = corrected, V_new, residual
-        return self.rows.hyperplane(V, self.means)
+        coef, intercepts = self.rows.hyperplane(V, self.means)
+        if self._occupied is not None:  # what no row has, has no weight
+            coef, occupied = np.zeros((self._features, coef.shape[1]), coef.dtype), coef
+            coef[self._occupied] = occupied
+        return coef, intercepts
+
+    def _there(self, rows: Rows) -> Rows:
+        """Rows with the features that those of the fit have."""
+        return rows if self._occupied is None else rows.columns(self._occupied)
 
     def _checked(self, solutions: Array, shifts: Array) -> tuple[Array, Array]:
         """Hyperplanes (d, t), and what is left of the right-hand sides with λ (t,) each."""
@@ -243,7 +254,12 @@ class KrylovFactor(Factor):
     def variances(self, alpha: float, queries: Any, prior: Array) -> Array:
         shifts = self.scaled(np.array([alpha]))
         found = np.empty(queries.shape[0])
-        squares = self.rows.squares_of(queries)
+        rows = rows_of(queries)
+        there = self._there(rows)
+        squares = self.rows.squares_of(there)
+        if there is not rows:  # of the other features nothing is known
+            beyond = rows.squares().astype(np.float64) - there.squares()
+            squares += np.maximum(beyond, 0.0) / self.rows.unit / self.rows.unit
         for columns, start in self._as_right_hand_sides(queries):
             sequence = self._equations.sequence(start)
             self._equations.reach(sequence, shifts)
@@ -251,7 +267,8 @@ class KrylovFactor(Factor):
             if self._equations.dual:  # λ xᵀ(X̃ᵀX̃ + λ)⁻¹x = |x|² − (X̃x)ᵀ(X̃X̃ᵀ + λ)⁻¹X̃x
                 found[columns] = np.maximum(squares[columns] - energies, 0.0)
             else:
-                found[columns] = energies * shifts
+                known = np.square(start, dtype=np.float64).sum(axis=0)
+                found[columns] = energies * shifts + np.maximum(squares[columns] - known, 0.0)
         return self.rows.unit**2 * found + self._variance_of_mean(alpha)
 
     def _as_right_hand_sides(self, queries: Any) -> Iterator[tuple[slice, Array]]:
@@ -259,7 +276,8 @@ class KrylovFactor(Factor):
         few = max(1, _QUERY_NUMBERS // max(self.rows.shape))
         for columns in blocks(queries.shape[0], few):
             rows = self._equations.rows
-            x = rows.centred_like(queries[columns]).T.astype(rows.rows.dtype)
+            there = self._there(rows_of(queries[columns]))
+            x = rows.centred_like(there).T.astype(rows.rows.dtype)
             yield columns, rows.times(x) if self._equations.dual else x
 
 
