@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import joblib
 import numpy as np
 import pytest
+import scipy.sparse
 from numpy.testing import assert_allclose
 from sklearn.model_selection import GridSearchCV
 from threadpoolctl import ThreadpoolController, threadpool_limits
@@ -222,3 +223,24 @@ def test_cholesky_by_panels(n, dtype, monkeypatch):
     A[25, 25] = -1.0
     with pytest.raises(SingularSystemError, match="leading minor of order 26 is not"):
         arrays.cholesky(A)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("loop", ["SciPy's own", None])
+def test_sparse_product(dtype, loop, monkeypatch):
+    """Into a view of a larger array, whatever was there before; also without the hidden loop."""
+    if loop is None:
+        monkeypatch.setattr(arrays, "_csr_matvecs", None)
+    else:
+        assert arrays._csr_matvecs is not None
+    rng = np.random.default_rng(0)
+    A = scipy.sparse.random(9, 7, 0.4, format="csr", dtype=dtype, random_state=0)
+    B = rng.standard_normal((7, 3)).astype(dtype)
+    out = np.full((20, 3), np.nan, dtype)
+    arrays.sparse_product(A, B, out[4:13])
+    assert_allclose(out[4:13], A.toarray() @ B, rtol=1e-5)
+    assert np.isnan(out[:4]).all()
+    assert np.isnan(out[13:]).all()
+    mixed = np.empty((9, 3))
+    arrays.sparse_product(A.astype(np.float32), B.astype(np.float64), mixed)
+    assert_allclose(mixed, A.toarray() @ B, rtol=1e-5)

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 import joblib
 import numpy as np
 import scipy.linalg
+import scipy.sparse
 from scipy.linalg import get_lapack_funcs
 from threadpoolctl import ThreadpoolController
 
@@ -36,6 +37,9 @@ SMALL = 512
 LARGEST_POTRF = 10_000
 # Columns of a panel there.
 _PANEL = 1024
+
+# The loop of SciPy's sparse products, which is not in its documentation.
+_csr_matvecs = getattr(getattr(scipy.sparse, "_sparsetools", None), "csr_matvecs", None)
 
 # LAPACK's syevd asks for 1 + 6n + 2n² numbers of workspace and counts them in 32 bits.
 LARGEST_EIGENPROBLEM = 32_766
@@ -270,6 +274,20 @@ def product(A: Array, B: Array) -> Array:
     """
     (gemm,) = scipy.linalg.get_blas_funcs(("gemm",), (A, B))
     return gemm(1.0, A.T, B, trans_a=1)
+
+
+def sparse_product(A: Any, B: Array, out: Array) -> None:
+    """Write ``A @ B`` into ``out`` (m, t), for a CSR matrix ``A`` (m, n) and ``B`` (n, t).
+
+    SciPy's product fills an array of its own, which would have to be copied: its compiled loop
+    itself, where it is found under its name, adds to the one it is given.
+    """
+    if _csr_matvecs is None or not A.data.dtype == B.dtype == out.dtype:
+        out[...] = A @ B
+        return
+    out[...] = 0.0
+    flat, inner = out.reshape(-1), B.reshape(-1)
+    _csr_matvecs(*A.shape, B.shape[1], A.indptr, A.indices, A.data, inner, flat)
 
 
 def add_rank_one(A: Array, x: Array, y: Array) -> Array:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from ..arrays import Array, for_each, thread_budget
+from ..arrays import Array, for_each, sparse_product, thread_budget
 from .base import Rows, dealt_sums, gram_blocks, row_sums
 from .city_block import city_block
 from .lifted import LiftedSparseRows
@@ -160,6 +160,12 @@ class SparseRows(Rows):
         result -= np.outer(weight * scaled, scaled)
         return result
 
+    def copy(self) -> SparseRows:
+        """With the transpose, which is no one else's already."""
+        rows = SparseRows(self.X.copy())
+        rows._transposed = self._transposed
+        return rows
+
     def astype(self, dtype: np.dtype) -> SparseRows:
         """Where numbers stand is told by the same arrays."""
         return self if dtype == self.dtype else SparseRows(_like(self.X, self.X.data.astype(dtype)))
@@ -183,7 +189,7 @@ class SparseRows(Rows):
 
         def multiply(piece: tuple[slice, Any]) -> None:
             rows, part = piece
-            result[rows] = part @ V
+            sparse_product(part, V, result[rows])
 
         for_each(multiply, self._pieces)
         return result

@@ -76,9 +76,9 @@ class CentredRows:
         result = self.like(self.rows if _everything(rows) else self.rows[rows], V)
         return self.weighting.scale(result, rows)
 
-    def transposed_times(self, U: Array) -> Array:
-        """X̃ᵀU for ``U`` (n, t) → (d, t)."""
-        if self.rows.sparse:
+    def transposed_times(self, U: Array, *, centred: bool = False) -> Array:
+        """X̃ᵀU for ``U`` (n, t) → (d, t); ``centred`` says that uᵀU is zero."""
+        if self.rows.sparse and not centred:
             U = self._without_mean(U.copy())
         root = self.weighting.root
         if root is not None:
@@ -87,7 +87,8 @@ class CentredRows:
             result = self.rows.transposed_product(U)
         else:
             result = self.rows.transposed_times(U, self.mean)
-        result *= result.dtype.type(1.0 / self.unit)
+        if self.unit != 1.0:
+            result *= result.dtype.type(1.0 / self.unit)
         return result
 
     def _scaled(self, result: Array) -> Array:

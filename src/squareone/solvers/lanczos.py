@@ -19,6 +19,8 @@ Operator = Callable[[Array], Array]
 #: Told after every product: how many there were, and the largest relative residual.
 Watcher = Callable[[int, float], None]
 
+# Products that are added up in the precision of the vectors.
+_FEW = 64
 # Numbers in a block of rows of all kept vectors.
 _BLOCK = 1_048_576
 
@@ -47,7 +49,7 @@ class LanczosSequence:
     def __init__(self, operator: Operator, start: Array, keep: int) -> None:
         self._operator = operator
         self._keep = max(2, keep)
-        self.norms = np.sqrt(np.einsum("ij,ij->j", start, start, dtype=np.float64))
+        self.norms = np.sqrt(_inner(start, start))
         self._diagonal: list[Array] = []  # α_j (c,), float64
         self._below: list[Array] = []  # β_{j+1} (c,): couples vector j to the next one
         self._kept: list[Array] = []  # v_j as (c, m): rows of a column stand together
@@ -102,9 +104,9 @@ class LanczosSequence:
         w = self._operator(v)
         if self._below:
             w -= self._before * self._below[-1].astype(w.dtype)
-        alpha = np.einsum("ij,ij->j", v, w, dtype=np.float64)
+        alpha = _inner(v, w)
         w -= v * alpha.astype(w.dtype)
-        beta = np.sqrt(np.einsum("ij,ij->j", w, w, dtype=np.float64))
+        beta = np.sqrt(_inner(w, w))
         self._diagonal.append(alpha)
         scale = np.max([*self._below[-1:], np.abs(alpha)], axis=0)
         # what is left of an exhausted space is rounding, and no direction
@@ -213,3 +215,11 @@ class LanczosSequence:
 def _inverse(norms: Array) -> Array:
     """1/x, zero for zero."""
     return np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)
+
+
+def _inner(a: Array, b: Array) -> Array:
+    """aᵀb of every column of two arrays (m, c), in float64 but for sums of a few products."""
+    whole = a.shape[0] // _FEW * _FEW
+    parts = (x[:whole].reshape(-1, _FEW, x.shape[1]) for x in (a, b))
+    total = np.einsum("kij,kij->kj", *parts).sum(axis=0, dtype=np.float64)
+    return total + np.einsum("ij,ij->j", a[whole:], b[whole:], dtype=np.float64)

@@ -59,13 +59,12 @@ class NormalEquations:
         """Take a copy of the rows, which nobody else can change; nobody watches any more."""
         self.limits = replace(self.limits, watch=_unwatched)
         self.rows = self.rows.owned()
-        self.rows.rows.prepare(self.limits.budget)
 
     def operator(self, V: Array) -> Array:
         """X̃X̃ᵀV for ``V`` (n, c), or X̃ᵀX̃V for ``V`` (d, c)."""
         if self.dual:
             return self.rows.times(self.rows.transposed_times(V))
-        return self.rows.transposed_times(self.rows.times(V))
+        return self.rows.transposed_times(self.rows.times(V), centred=True)
 
     def right_hand_side(self, columns: Array) -> Array:
         """b (n, c), or X̃ᵀb (d, c)."""
