@@ -3,6 +3,7 @@
 import multiprocessing
 import os
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import joblib
@@ -223,6 +224,26 @@ def test_cholesky_by_panels(n, dtype, monkeypatch):
     A[25, 25] = -1.0
     with pytest.raises(SingularSystemError, match="leading minor of order 26 is not"):
         arrays.cholesky(A)
+
+
+def test_threads_are_started_once_where_cores_are_shared():
+    names = []
+
+    def note(_):
+        names.append(threading.current_thread().name)
+        time.sleep(0.005)
+
+    with threadpool_limits(2, user_api="blas"):
+        with arrays.shared_cores():
+            for _ in range(4):
+                arrays.for_each(note, range(6))
+            with arrays.shared_cores():  # inside another it changes nothing
+                arrays.for_each(note, range(6))
+        assert len(set(names)) == min(2, joblib.cpu_count())
+        with pytest.raises(ZeroDivisionError), arrays.shared_cores():
+            arrays.for_each(lambda i: 1 / i, range(6))
+        arrays.for_each(note, range(6))
+    assert arrays._inside.helpers is None
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -101,10 +102,17 @@ class _OneThreadBlas:
 
 
 _one_thread_blas = _OneThreadBlas()
+_inside = threading.local()
+
+
+def _forget_helpers() -> None:
+    """A child of a process has none of its threads."""
+    _inside.helpers = None
+
+
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_one_thread_blas.after_fork)
-
-_inside = threading.local()
+    os.register_at_fork(after_in_child=_forget_helpers)
 
 
 def thread_budget() -> int:
@@ -114,12 +122,20 @@ def thread_budget() -> int:
 
 @contextmanager
 def shared_cores() -> Iterator[None]:
-    """Inside, one :func:`for_each` after the other: BLAS is held at one thread once for all."""
-    if thread_budget() == 1:
+    """Inside, one :func:`for_each` after the other: threads are started once for all of them.
+
+    BLAS is held at one thread.
+    """
+    workers = thread_budget()
+    if workers == 1 or getattr(_inside, "helpers", None) is not None:
         yield
         return
-    with _one_thread_blas.hold(thread_budget()):
-        yield
+    with _one_thread_blas.hold(workers), ThreadPoolExecutor(workers - 1) as helpers:
+        _inside.helpers = helpers
+        try:
+            yield
+        finally:
+            _inside.helpers = None
 
 
 def for_each(function: Callable[[Item], None], items: Iterable[Item]) -> None:
@@ -155,18 +171,14 @@ def for_each(function: Callable[[Item], None], items: Iterable[Item]) -> None:
         finally:
             _inside.worker = False
 
-    with _one_thread_blas.hold(workers):
-        helpers = [threading.Thread(target=serve, daemon=True) for _ in range(workers - 1)]
-        for helper in helpers:
-            helper.start()
+    with shared_cores():
+        helpers = [_inside.helpers.submit(serve) for _ in range(workers - 1)]
         try:
             serve()
-            for helper in helpers:
-                helper.join()
+            wait(helpers)
         except BaseException as failure:  # noqa: BLE001 (an interrupt between items; raised below)
             failures.append(failure)
-            for helper in helpers:
-                helper.join()
+            wait(helpers)
     if failures:
         raise failures[0]
 

@@ -228,6 +228,8 @@ def _like(X: Any, data: Array) -> Any:
 def _view(X: Any, start: int, stop: int) -> Any:
     """Rows ``start`` to ``stop``; their numbers are those of ``X`` itself."""
     first, last = int(X.indptr[start]), int(X.indptr[stop])
-    indptr = X.indptr[start : stop + 1] - X.indptr.dtype.type(first)
-    parts = X.data[first:last], X.indices[first:last], indptr
-    return csr_array(parts, shape=(stop - start, X.shape[1]), copy=False)
+    # made of its parts at once, SciPy would copy them: they are small beside what they are part of
+    part = csr_array((stop - start, X.shape[1]), dtype=X.dtype)
+    part.data, part.indices = X.data[first:last], X.indices[first:last]
+    part.indptr = X.indptr[start : stop + 1] - X.indptr.dtype.type(first)
+    return part

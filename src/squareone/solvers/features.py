@@ -100,7 +100,11 @@ class CentredRows:
     def _without_mean(self, U: Array) -> Array:
         """U − uuᵀU (n, t), in place."""
         u = self.weighting.direction
-        if u is not None:
+        if u is None:
+            return U
+        if self.weighting.root is None:  # all entries of u are the same
+            U -= U.sum(axis=0) / U.dtype.type(U.shape[0])
+        else:
             U -= u[:, None] * np.einsum("i,ij->j", u, U)
         return U
 
