@@ -44,6 +44,12 @@ SOLVERS = ("auto", "cholesky", "gram", "krylov", "spectral", "svd")
 MOST_ITERATIONS = 1000
 
 
+def _occupied(X: Any) -> int:
+    """Features that occur, where they are few of many; zero otherwise."""
+    features = rows_of(X).occupied()
+    return 0 if features is None else features.size
+
+
 class RegularisedLeastSquares(CallbackSupport, Written):
     """The common part of the estimators; not for use by itself."""
 
@@ -220,6 +226,7 @@ class RegularisedLeastSquares(CallbackSupport, Written):
             width_search=searched,
             stored=0 if given else rows_of(X).stored,
             sparse=not given and rows_of(X).sparse,
+            occupied=0 if given else _occupied(X),
             folds=len(folds.folds) if folds else 0,
             likelihood=isinstance(criterion, MarginalLikelihood),
             unregularised=not isinstance(alpha, str) and float(np.min(alpha)) == 0.0,

@@ -119,7 +119,7 @@ def choose_automatically(objective: Objective, factor: Factor) -> Path:
         else:
             break
         path = Path.merge([path, evaluate(objective, factor, more)])
-    if objective.smooth:
+    if objective.smooth and not factor.dear_again:
         for _ in range(2):
             path = _refine(objective, factor, path)
     return path

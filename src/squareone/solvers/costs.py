@@ -83,6 +83,8 @@ class Task:
         Whether the criterion needs determinants.
     unregularised : bool
         Whether a λ of zero is among those given.
+    occupied : int
+        Features that are not zero in all rows; all of them where it is left at zero.
     kept : bool
         Whether the rows have to be kept, for what is asked later.
     """
@@ -106,6 +108,7 @@ class Task:
     folds: int = 0
     likelihood: bool = False
     unregularised: bool = False
+    occupied: int = 0
     kept: bool = True
 
     @property
@@ -441,7 +444,7 @@ def _gram(task: Task) -> Candidate:
 
 def krylov(task: Task) -> Candidate:
     """Conjugate gradients for all λ at once; how many steps they take, only the data know."""
-    n, d, t = task.n, task.d, task.t
+    n, d, t = task.n, task.occupied or task.d, task.t
     alone = task.alphas == 1
     steps = KRYLOV_STEPS[not alone]
     probed = not alone and not task.folds

@@ -61,6 +61,9 @@ class Factor(ABC):
         """Whether complements and degrees of freedom are there, or come with the residuals."""
         return True
 
+    #: Whether other λ than those asked for before cost about as much as these did.
+    dear_again: bool = False
+
     #: Whether it has done all it may: smaller λ would not be solved for.
     exhausted: bool = False
 

@@ -14,15 +14,16 @@ from .factor import Factor, Visitor
 from .features import CentredRows
 from .lanczos import LanczosSequence
 from .normal import Limits, NormalEquations
-from .probes import Leverages, leverages_of
+from .probes import PROBES, Leverages, leverages_of
 
 # Relative residuals down to this are reached in float32, for λ this share of what rounding is
 # relative to.
 _SINGLE_TOLERANCE, _SINGLE_MARGIN = 1e-5, 100.0 * float(np.finfo(np.float64).eps)
 # Steps after which the largest eigenvalue is known well enough to be the unit of a grid of λ.
 _FIRST_STEPS = 6
-# Numbers, at most, in an array with a column for every target and λ.
-_PATH_NUMBERS = 33_554_432
+# Numbers, at most, in an array with a column for every target or probe and λ, and the share they
+# may have of the bytes allowed.
+_PATH_NUMBERS, _SHARE = 268_435_456, 0.2
 # Numbers of new rows that are dense at a time.
 _QUERY_NUMBERS = 4_194_304
 # Times a solution may be corrected by solving for what its rounding left.
@@ -125,9 +126,17 @@ class KrylovFactor(Factor):
         self._equations.settle()
 
     def chunks(self, alphas: Array, *, held: bool) -> list[Array]:
-        widest = max(self.rows.shape) * self.targets.shape[1]
-        size = max(1, min(alphas.size, _PATH_NUMBERS // max(1, widest)))
+        """As many λ at once as there is room for: vectors that were not kept are made once more."""
+        columns = max(self.targets.shape[1], PROBES)
+        allowed = _SHARE * self._equations.limits.budget / self._equations.rows.rows.dtype.itemsize
+        room = min(max(allowed, 0.0), _PATH_NUMBERS)
+        size = max(1, min(alphas.size, int(room / max(1, max(self.rows.shape) * columns))))
         return [alphas[piece] for piece in blocks(alphas.size, size)]
+
+    @property
+    def dear_again(self) -> bool:  # type: ignore[override]
+        """Whether vectors have to be made again."""
+        return not self._sequence.all_kept
 
     def visit(self, alphas: Array, visitor: Visitor) -> None:
         shifts = self.reach(alphas)

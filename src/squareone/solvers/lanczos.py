@@ -63,6 +63,11 @@ class LanczosSequence:
         return len(self._diagonal)
 
     @property
+    def all_kept(self) -> bool:
+        """Whether no vector has to be made again."""
+        return len(self._kept) >= self.steps
+
+    @property
     def shape(self) -> tuple[int, int]:
         """Length of a vector, and right-hand sides."""
         return self._current.shape

@@ -14,7 +14,7 @@ from .lanczos import LanczosSequence, Watcher
 # Numbers in a block of rows, with a column for every right-hand side and λ.
 _BLOCK = 262_144
 # Share of the bytes allowed that the vectors of one sequence may take.
-_SHARE = 0.4
+_SHARE = 0.35
 
 
 def _unwatched(steps: int, residual: float) -> None:
