@@ -69,7 +69,10 @@ def column_of(values: Array, target: int | None, function: str) -> int:
 
 def criterion_name(estimator: RegularisedLeastSquares) -> str:
     """How rows were held out: "leave-one-out", "cross-validation" and so on."""
-    return _CRITERIA[estimator.criterion] if estimator.cv is None else "cross-validation"
+    if estimator.cv is not None:
+        return "cross-validation"
+    estimated = estimator.plan_.estimated and estimator.criterion in ("loo", "gcv")
+    return ("estimated " if estimated else "") + _CRITERIA[estimator.criterion]
 
 
 def was_given(estimator: RegularisedLeastSquares) -> bool:

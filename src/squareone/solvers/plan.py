@@ -14,6 +14,7 @@ from ..errors import MemoryLimitError
 from .calibration import this_machine
 from .costs import STAGES, Candidate, Task, candidates_for, width_search
 from .memory import readable
+from .probes import FEW_ROWS
 from .table import Table
 
 # Work below which time does not decide: the whole path (or the most accurate solver) is preferred.
@@ -83,6 +84,11 @@ class Plan:
     def chosen(self) -> Candidate:
         """The candidate that was taken."""
         return next(c for c in self.candidates if c.solver == self.solver)
+
+    @property
+    def estimated(self) -> bool:
+        """Whether leverages, and what is made of them, are estimates by random probes."""
+        return self.solver == "krylov" and self.task.n > FEW_ROWS
 
     def expected(self, candidate: Candidate | None = None) -> float:
         """Seconds that a candidate, or the chosen one, is expected to take on this machine.

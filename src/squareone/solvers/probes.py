@@ -14,15 +14,15 @@ from .normal import NormalEquations
 
 #: Probes, and the groups they are in: without one of these the result says how sure it is.
 PROBES, GROUPS = 20, 4
-# Rows up to which every leverage is solved for.
-_FEW_ROWS = 64
+#: Rows up to which every leverage is solved for.
+FEW_ROWS = 64
 # A finer residual would be lost in the noise.
 _TOLERANCE = 1e-2
 
 
 def leverages_of(equations: NormalEquations, seed: int) -> Leverages:
     """Exact for a few rows, estimated for more."""
-    few = equations.rows.shape[0] <= _FEW_ROWS
+    few = equations.rows.shape[0] <= FEW_ROWS
     return Leverages(equations) if few else Probes(equations, seed)
 
 
