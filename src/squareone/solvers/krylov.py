@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -24,6 +25,8 @@ _FIRST_STEPS = 6
 # Numbers, at most, in an array with a column for every target or probe and λ, and the share they
 # may have of the bytes allowed.
 _PATH_NUMBERS, _SHARE = 268_435_456, 0.2
+# What the sequence of a fold may have of the bytes that those before it have left.
+_FOLD_SHARE = 0.2
 # Numbers of new rows that are dense at a time.
 _QUERY_NUMBERS = 4_194_304
 # Times a solution may be corrected by solving for what its rounding left.
@@ -67,6 +70,7 @@ class KrylovFactor(Factor):
         if limits.tolerance < _SINGLE_TOLERANCE or least < _SINGLE_MARGIN * self.rounded:
             self._begin(self.targets.dtype, limits)
         self._without: dict[bytes, KrylovFactor] = {}
+        self._for_folds = min(self._equations.limits.budget, 1e18)  # no infinities to subtract
         #: The largest relative residual of the coefficients, computed from these themselves.
         self.residual = np.nan
 
@@ -136,7 +140,8 @@ class KrylovFactor(Factor):
     @property
     def dear_again(self) -> bool:  # type: ignore[override]
         """Whether vectors have to be made again."""
-        return not self._sequence.all_kept
+        probed = self.leverages_at_hand
+        return not (self._sequence.all_kept and (not probed or self._leverages.all_kept))
 
     def visit(self, alphas: Array, visitor: Visitor) -> None:
         shifts = self.reach(alphas)
@@ -178,7 +183,10 @@ class KrylovFactor(Factor):
         kept = np.delete(np.arange(self.n), removed)
         rows = CentredRows.of(self.rows.rows[kept].X, self.weighting.restricted(kept))
         least = 0.0 if self.bits == 64 else np.inf
-        return KrylovFactor(rows, self._Y[kept], self._equations.limits, self._seed, least)
+        share = _FOLD_SHARE * self._for_folds
+        self._for_folds -= share
+        limits = replace(self._equations.limits, budget=share)
+        return KrylovFactor(rows, self._Y[kept], limits, self._seed, least)
 
     def coefficients(self, alphas: Array) -> tuple[Array, Array]:
         """Certified: the residual is computed from the solution, not from the recurrences."""

@@ -45,6 +45,11 @@ class Leverages:
         equations = self._equations
         self._sequence = equations.sequence(equations.right_hand_side(self._columns))
 
+    @property
+    def all_kept(self) -> bool:
+        """Whether no vector has to be made again."""
+        return self._sequence.all_kept
+
     def complements(self, shifts: Array) -> Array:
         """1 − h for ``shifts`` (L,) → (n, L)."""
         found = np.empty((self._weighting.n, shifts.size))
