@@ -8,6 +8,7 @@ from numpy.linalg import LinAlgError
 from scipy.linalg import LinAlgWarning
 
 __all__ = [
+    "EstimateWarning",
     "ExportError",
     "FileFormatError",
     "IllConditionedWarning",
@@ -48,3 +49,7 @@ class FileFormatError(ValueError):
 
 class IllConditionedWarning(LinAlgWarning):
     """The answer has fewer reliable digits than a user would expect; the message says how few."""
+
+
+class EstimateWarning(UserWarning):
+    """An estimate by random probes is too noisy to be relied on; the message says what to use."""

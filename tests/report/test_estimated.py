@@ -8,7 +8,7 @@ from squareone.report import summary
 
 
 def test_a_summary_says_that_leave_one_out_is_estimated():
-    X = scipy.sparse.random(120, 300, 0.05, format="csr", random_state=0)
+    X = scipy.sparse.random(320, 700, 0.05, format="csr", random_state=0)
     y = np.asarray(X.sum(axis=1)).ravel()
     estimated = summary(RLSRegressor("linear", solver="krylov").fit(X, y))
     assert "estimated leave-one-out root mean square error" in estimated

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 from sklearn.exceptions import ConvergenceWarning
 
 from squareone import RLSClassifier, RLSRegressor, load
-from squareone.errors import MemoryLimitError
+from squareone.errors import EstimateWarning, MemoryLimitError
 from squareone.solvers import CentredRows, KrylovFactor, Limits, Weighting
 from squareone.solvers.probes import GROUPS, PROBES
 
@@ -195,6 +195,108 @@ def test_scorers_and_targets_of_their_own():
         assert_allclose(own.coef_[i], alone.coef_, atol=2e-3)
 
 
+def test_rows_of_different_weight_and_length():
+    weights = np.where(np.arange(400) % 2, 1.0, 0.02)
+    lengths = scipy.sparse.diags(np.where(np.arange(400) % 2, 1.0, 0.2)) @ X
+    alphas = [0.3, 3.0, 30.0]
+    for rows, w in ((X, weights), (scipy.sparse.csr_matrix(lengths), None)):
+        exact = RLSClassifier("linear", alphas, solver="spectral").fit(rows, y, w).path_
+        found = RLSClassifier("linear", alphas, solver="krylov").fit(rows, y, w).path_
+        assert_allclose(found["score"], exact["score"], rtol=0.05)
+
+
+def test_an_estimate_that_cannot_be_relied_on_says_so():
+    rng = np.random.default_rng(0)
+    rows = rng.standard_normal((400, 700)) * (rng.random((400, 700)) < 0.1)
+    rows[::2] *= 0.01
+    model = RLSRegressor("linear", 1e-3, solver="krylov")
+    model.fit(scipy.sparse.csr_matrix(rows), rng.standard_normal(400))
+    with pytest.warns(EstimateWarning, match=r"\d+% of the squared leave-one-out error"):
+        _ = model.loo_predictions_
+
+
+def test_generalised_cross_validation_takes_the_trace_itself():
+    alphas = [0.03, 0.3, 3.0]
+    exact, found = (
+        RLSClassifier("linear", alphas, solver=solver, criterion="gcv").fit(X, y).path_
+        for solver in ("spectral", "krylov")
+    )
+    assert_allclose(found["score"], exact["score"], rtol=0.05)
+    n = X.shape[0]
+    residual = RLSClassifier("linear", 0.3, solver="spectral").fit(X, y)
+    r = np.where(y[:, None] == np.arange(4), 1.0, -1.0) - residual.decision_function(X)
+    expected = np.square(r).mean() / (1 - found["effective_dof"][1] / n) ** 2
+    assert -found["score"][1] == pytest.approx(expected, rel=1e-3)
+
+
+def test_a_feature_that_dominates_the_spectrum():
+    """The grid reaches the λ that most features need."""
+    year = np.random.default_rng(0).integers(1990, 2021, 400)[:, None]
+    rows = scipy.sparse.hstack([X, scipy.sparse.csr_matrix(year.astype(float))]).tocsr()
+    exact = RLSClassifier("linear", solver="spectral").fit(rows, y)
+    found = RLSClassifier("linear", solver="krylov").fit(rows, y)
+    at = RLSClassifier("linear", found.alpha_, solver="spectral").fit(rows, y)
+    assert -at.best_score_ < -exact.best_score_ * 1.05
+
+
+# --- numbers far from one, and far from zero ---
+
+
+@pytest.mark.parametrize("offset", [1e3, 1e6])
+@pytest.mark.parametrize("solver", ["krylov", "cholesky", "spectral", "gram"])
+@pytest.mark.parametrize("shape", [(300, 20), (150, 400)], ids=str)
+def test_sparse_features_far_from_zero(offset, solver, shape):
+    rng = np.random.default_rng(0)
+    rows = rng.standard_normal(shape) * (rng.random(shape) < 0.2)
+    rows[:, :3] = offset + rng.standard_normal((shape[0], 3))
+    target = rows[:, 3:].sum(axis=1) + rows[:, 0] - offset
+    exact = RLSRegressor("linear", 0.1, solver="svd").fit(rows, target)
+    model = RLSRegressor("linear", 0.1, solver=solver, tol=1e-8)
+    model.fit(scipy.sparse.csr_matrix(rows), target)
+    assert_allclose(model.predict(rows), exact.predict(rows), atol=1e-5)
+    new = scipy.sparse.csr_matrix(rows[:5])
+    assert_allclose(model.predict(new), exact.predict(rows[:5]), atol=1e-5)
+    std = [m.predict(Z, return_std=True)[1] for m, Z in ((model, new), (exact, rows[:5]))]
+    assert_allclose(std[0], std[1], atol=1e-4)
+    single = RLSRegressor("linear", 0.1, solver="krylov").fit(scipy.sparse.csr_matrix(rows), target)
+    assert single.residual_ <= 1e-4
+
+
+@pytest.mark.parametrize("scale", [1e-100, 1e-39, 1e-20, 1e20, 1e36, 1e100])
+@pytest.mark.parametrize("wide", [False, True], ids=["primal", "dual"])
+def test_rows_of_any_magnitude(scale, wide):
+    rows = X if wide else X[:, :100]
+    plain, scaled = (
+        RLSRegressor("linear", 0.3 * u * u, solver="krylov").fit(rows * u, y) for u in (1.0, scale)
+    )
+    assert scaled.residual_ <= 1e-4
+    assert_allclose(scaled.predict(rows * scale), plain.predict(rows), atol=1e-3)
+
+
+@pytest.mark.parametrize("scale", [1e-100, 1e-30, 1e30])
+def test_targets_of_different_magnitude(scale):
+    target = np.sin(3.0 * y)
+    for settings in ({}, {"cv": 3}):
+        model = RLSRegressor("linear", [0.3, 3.0], solver="krylov", **settings)
+        model.fit(X, np.c_[target, scale * target])
+        a, b = model.predict(X).T
+        assert_allclose(b / scale, a, atol=1e-4)
+        a, b = model.loo_predictions_.T
+        assert_allclose(b / scale, a, atol=1e-4)
+
+
+def test_single_precision_that_goes_astray_is_left(monkeypatch):
+    """Where recurrences in float32 break down, all starts again in float64."""
+    rng = np.random.default_rng(0)
+    rows = scipy.sparse.csr_matrix(rng.standard_normal((300, 20)) + 1000.0)
+    monkeypatch.setattr("squareone.rows.sparse.SparseRows.everywhere", lambda _: np.empty(0, int))
+    target = rng.standard_normal(300)
+    model = RLSRegressor("linear", [1.0, 10.0], solver="krylov").fit(rows, target)
+    assert model.residual_ <= 1e-4
+    exact = RLSRegressor("linear", model.alpha_, solver="svd").fit(rows.toarray(), target)
+    assert_allclose(model.predict(rows), exact.predict(rows), atol=1e-3)
+
+
 # --- the plan ---
 
 
@@ -236,6 +338,14 @@ def test_the_iteration_limit_is_a_warning_with_the_residual():
     assert model.residual_ > 1e-4
     with pytest.warns(ConvergenceWarning, match=r"of 2 alphas .* smallest 1 "):
         RLSClassifier("linear", [1e-5, 2.0], solver="krylov", max_iter=14, tol=1e-2).fit(X, y)
+
+
+def test_folds_that_stop_early_are_reported():
+    noise = np.random.default_rng(0).standard_normal((300, 500))
+    for settings in ({"criterion": "holdout"}, {"cv": 3}):
+        model = RLSRegressor("linear", [1e-4, 1e3], solver="krylov", max_iter=12, **settings)
+        with pytest.warns(ConvergenceWarning, match="in a fold at a relative residual of"):
+            model.fit(noise, noise[:, 0] ** 2)
 
 
 def test_what_it_cannot_do_is_refused_before_any_work():

@@ -118,7 +118,7 @@ class Afterwards(BaseEstimator):
         -------
         array of shape (m, n) or (m, n, t)
             Entry (j, i): the prediction (decision value) at row j of the fit without training row
-            i, less the present one. Exact, and without any fit.
+            i, less the present one. Without any fit, and exact where leave-one-out values are.
 
         Notes
         -----

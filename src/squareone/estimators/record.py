@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -11,7 +12,7 @@ from threading import RLock
 import numpy as np
 
 from ..arrays import Array
-from ..errors import MemoryLimitError
+from ..errors import EstimateWarning, MemoryLimitError
 from ..selection import LeaveOneOut, MarginalLikelihood, Path, evaluate
 from ..selection.likelihood import contrasts
 from ..solvers import CholeskyFactor, Factor, GramFactor, KrylovFactor, SpectralFactor
@@ -23,6 +24,9 @@ from .lasting import Lasting
 from .problem import Problem
 from .sample import Sample
 from .walk import Outcome, cholesky_is_safe, report_conditioning
+
+# Share of the squared leave-one-out error beyond which an estimate is not relied on.
+_DOUBTFUL = 0.25
 
 _resting: ContextVar[bool] = ContextVar("resting", default=False)
 
@@ -234,9 +238,11 @@ class Record(Lasting):
     def degrees_of_freedom(self, name: str) -> float | Array:
         """Trace of the hat matrix at the chosen λ; one per target if λ is."""
         path = self._path(name)
-        if np.isnan(path.dof).any():  # λ was chosen without it
+        chosen = np.unique(path.best())
+        if np.isnan(path.dof[chosen]).any():  # λ was chosen without it
             with self.answering(name) as factor:
-                path.dof = factor.degrees_of_freedom(path.alphas)
+                for i in chosen:
+                    path.dof[i] = factor.degrees_of_freedom(path.alphas[[i]])[0]
         return self._at_best(path, path.dof[None, :])
 
     # --- one λ, every row ---
@@ -268,8 +274,28 @@ class Record(Lasting):
                 _, errors = LeaveOneOut().held_out(factor, np.array([alpha]))
                 values[np.ix_(self.kept, columns)] = (Y - errors[:, :, 0])[:, columns] * self.unit
             report_conditioning(factor, self.alphas)
+            if isinstance(factor, KrylovFactor):
+                self._report_doubt(factor, values)
         values.flags.writeable = False
         return values
+
+    def _report_doubt(self, factor: KrylovFactor, values: Array) -> None:
+        """Warn where leave-one-out errors (n, t) rest on rows that the probes cannot tell."""
+        squares = np.square((self.columns - values)[self.kept], dtype=np.float64)
+        if self.sample.weights is not None:
+            squares *= self.sample.weights[:, None]
+        doubtful = sum(
+            squares[factor.doubtful(alpha)][:, columns].sum() for alpha, columns in self.by_alpha()
+        )
+        share = doubtful / max(squares.sum(), np.finfo(np.float64).tiny)
+        if share > _DOUBTFUL:
+            warnings.warn(
+                f"{share:.0%} of the squared leave-one-out error comes from rows whose leverage "
+                "random probes cannot tell: it may be far off, and so may alpha if it was chosen "
+                'by it. Use criterion="holdout" or cv, a larger alpha, or an exact solver',
+                EstimateWarning,
+                stacklevel=2,
+            )
 
     def by_alpha(self) -> list[tuple[float, Array]]:
         """Every λ there is, with the target columns (c,) it belongs to."""

@@ -101,7 +101,7 @@ class RLSRegressor(RegressorMixin, RegularisedLeastSquares):
     best_score_ : float or array of shape (t,)
         Score of the chosen λ (and width) by the criterion; greater is better.
     loo_predictions_ : array of shape (n,) or (n, t)
-        The prediction at each row of the fit without that row.
+        The prediction at each row of the fit without that row; an estimate with ``"krylov"``.
     loo_residuals_ : array of shape (n,) or (n, t)
         Targets less those predictions.
     leverages_ : array of shape (n,), or (n, t) with a λ per target
@@ -123,7 +123,7 @@ class RLSRegressor(RegressorMixin, RegularisedLeastSquares):
     intercept_ : float or array of shape (t,)
         b.
     n_iter_ : int
-        Iterations of ``"krylov"``; 1 for other solvers.
+        Iterations of ``"krylov"`` for the targets; 1 for other solvers.
     residual_ : float
         The relative residual that ``"krylov"`` ended at; zero for other solvers.
     plan_ : Plan

@@ -216,6 +216,13 @@ def report_convergence(factor: Factor, alphas: Array, tolerance: float, path: Pa
             ConvergenceWarning,
             stacklevel=2,
         )
+    elif factor.shortfall and path is not None and not factor.exhausted:
+        warnings.warn(
+            f"krylov stopped in a fold at a relative residual of {factor.shortfall:.2g}; "
+            f"tol={tolerance:.2g} was asked for. {remedy}",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
     elif path is not None and factor.exhausted:
         residuals = factor.residuals(path.alphas)
         if (residuals > tolerance).any():

@@ -67,6 +67,14 @@ class Rows(ABC):
         """The number of every feature (d,) that is the same in all rows; NaN for other features."""
 
     @abstractmethod
+    def everywhere(self) -> Array:
+        """Features (m,) that are stored for every row, among others that are not: none if dense."""
+
+    @abstractmethod
+    def shifted(self, shift: Array) -> Rows:
+        """The rows less ``shift`` (d,): a copy, in which other features stay as they are stored."""
+
+    @abstractmethod
     def occupied(self) -> Array | None:
         """The features (m,) that any row has, where that is worth knowing; None: all of them."""
 

@@ -38,6 +38,12 @@ class DenseRows(Rows):
         lowest, highest = self.X.min(axis=0), self.X.max(axis=0)
         return np.where(lowest == highest, highest, np.nan)
 
+    def everywhere(self) -> Array:
+        return np.empty(0, int)
+
+    def shifted(self, shift: Array) -> DenseRows:
+        return DenseRows((self.X - shift).astype(self.dtype, copy=False))
+
     def occupied(self) -> Array | None:
         return None
 

@@ -70,6 +70,21 @@ class SparseRows(Rows):
             result[same] = highest[same]
         return result
 
+    def everywhere(self) -> Array:
+        n, d = self.shape
+        return np.flatnonzero(np.bincount(self.X.indices, minlength=d) == n)
+
+    def shifted(self, shift: Array) -> SparseRows:
+        n, touched = self.shape[0], np.flatnonzero(shift)
+        if np.isin(self.X.indices, touched).sum() == n * touched.size:
+            data = (self.X.data - shift[self.X.indices]).astype(self.dtype, copy=False)
+            return SparseRows(_like(self.X, data))
+        # a row that lacks such a feature gets it
+        everywhere = csr_array(np.ones((n, 1), self.dtype)) @ csr_array(
+            shift[None].astype(self.dtype)
+        )
+        return SparseRows(csr_array(csr_array(self.X) - everywhere))
+
     def occupied(self) -> Array | None:
         """Hashed features are many, and most of them are not there."""
         d = self.shape[1]

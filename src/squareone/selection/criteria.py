@@ -116,6 +116,8 @@ class GeneralisedCrossValidation(Criterion):
         factor.visit(alphas, add)
         squares = np.sum([sums[start][0] for start in sorted(sums)], axis=0)
         traces = np.sum([sums[start][1] for start in sorted(sums)], axis=0)
+        if factor.estimated:  # each for a row of its own, not for their sum
+            traces = factor.n - factor.degrees_of_freedom(alphas)
         means = squares / factor.weighting.total_root**2 / (traces / factor.n) ** 2
         means = np.vstack([means, means.mean(axis=0)])
         return Measured(means, np.full_like(means, np.nan))

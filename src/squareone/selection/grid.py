@@ -66,7 +66,8 @@ class Path:
             raise ScaleError(msg)
         highest = competing.max(axis=1, keepdims=True)
         leader = np.argmax(competing, axis=1)[:, None]
-        equal = competing >= highest - np.abs(np.take_along_axis(self.bias, leader, axis=1))
+        slack = np.abs(np.take_along_axis(self.bias, leader, axis=1))
+        equal = competing >= highest - np.where(np.isfinite(slack), slack, 0.0)
         last = competing.shape[1] - 1
         return last - np.argmax(equal[:, ::-1], axis=1)
 
@@ -106,7 +107,7 @@ def choose_automatically(objective: Objective, factor: Factor) -> Path:
     low, high = lowest_alpha(factor), min(_HIGHEST * largest, np.finfo(np.float64).max / 1e6)
     decades, wider = factor.grid_decades or (_DECADES[factor.targets.dtype], 2)
     top = max(largest, 10.0 * low)
-    bottom = max(low, top * 10.0**-decades)
+    bottom = max(low, min(top * 10.0**-decades, factor.typical))
     path = evaluate(objective, factor, _between(bottom, top))
     while True:
         strict = _strictly_best(path)

@@ -9,7 +9,7 @@ from ..arrays import LARGEST_EIGENPROBLEM, TILE, cholesky_workspace, longest_par
 from ..rows.base import gram_blocks
 from .calibration import Work
 from .factor import HELD_NUMBERS, PATH_BLOCK, PATH_COLUMNS
-from .probes import PROBES
+from .probes import FEW_ROWS, PROBES
 
 #: λ values a bracketed search factors at, in float32 (twice as fast) and in float64.
 SEARCH_STEPS = (7, 1)
@@ -467,7 +467,7 @@ def krylov(task: Task) -> Candidate:
     form = "conjugate gradients" if alone else "conjugate gradients, every alpha"
     if task.folds:
         form += ", once per fold" if task.folds > 1 else ", without the held-out rows first"
-    elif probed:
+    elif probed and n > FEW_ROWS:
         form += f"; leave-one-out estimated by {PROBES} random probes"
     refused = ""
     if task.likelihood:

@@ -57,6 +57,16 @@ class Factor(ABC):
     grid_decades: tuple[int, int] | None = None
 
     @property
+    def typical(self) -> float:
+        """A λ that a first grid of few decades has to reach; infinite where it has many."""
+        return np.inf
+
+    @property
+    def estimated(self) -> bool:
+        """Whether complements are estimates."""
+        return False
+
+    @property
     def leverages_at_hand(self) -> bool:
         """Whether complements and degrees of freedom are there, or come with the residuals."""
         return True

@@ -22,22 +22,31 @@ class CentredRows:
 
     ``unit`` is a power of two near the largest feature, so that squares neither overflow nor
     vanish and nothing is rounded; the kernel of these rows is the original one over unit².
+
+    Sparse rows are centred by a projection, which loses digits where a mean is far from zero. A
+    feature that every row has can be so, and loses its mean here at once: it is no less sparse.
     """
 
-    rows: Rows
+    rows: Rows  # less the shift
     weighting: Weighting
-    mean: Array  # (d,), float64; zero without an intercept
+    mean: Array  # of these rows (d,), float64; zero without an intercept
     unit: float
+    shift: Array  # (d,): what was taken off the user's rows
 
     @classmethod
     def of(cls, X: Any, weighting: Weighting) -> CentredRows:
         """Of an array (n, d) or a CSR matrix."""
         rows = rows_of(X)
-        mean = weighting.mean(rows)
-        if weighting.direction is not None:  # a constant feature is centred to zero, not rounding
-            constants = rows.constants()
+        mean, shift = weighting.mean(rows), np.zeros(rows.shape[1])
+        if weighting.direction is not None:
+            constants = rows.constants()  # such a feature is centred to zero, not to rounding
             mean = np.where(np.isnan(constants), mean, constants)
-        return cls(rows, weighting, mean, unit_near(rows.peak()))
+            everywhere = rows.everywhere()
+            if everywhere.size:
+                shift[everywhere] = mean[everywhere]
+                rows = rows.shifted(shift)
+                mean = weighting.mean(rows)
+        return cls(rows, weighting, mean, unit_near(rows.peak()), shift)
 
     @property
     def alpha_units(self) -> tuple[float, ...]:
@@ -55,13 +64,19 @@ class CentredRows:
         """Rows and features."""
         return self.rows.shape
 
-    def astype(self, dtype: np.dtype) -> CentredRows:
-        """The same in another precision; the mean is not rounded."""
-        return replace(self, rows=self.rows.astype(dtype), weighting=self.weighting.astype(dtype))
+    def scaled_to_one(self, dtype: np.dtype) -> CentredRows:
+        """The same x̃ from rows of magnitude one, in another precision; these if it is theirs."""
+        if dtype == self.rows.dtype:
+            return self
+        factor = 1.0 / self.unit
+        rows = (self.rows if self.unit == 1.0 else self.rows.scaled(factor)).astype(dtype)
+        mean, shift = self.mean * factor, self.shift * factor
+        return CentredRows(rows, self.weighting.astype(dtype), mean, 1.0, shift)
 
     def columns(self, features: Array) -> CentredRows:
         """The same with some of the features (m,)."""
-        return replace(self, rows=self.rows.columns(features), mean=self.mean[features])
+        rows, mean, shift = self.rows.columns(features), self.mean[features], self.shift[features]
+        return replace(self, rows=rows, mean=mean, shift=shift)
 
     def owned(self) -> CentredRows:
         """The same with a copy of the rows, which nobody else can change."""
@@ -73,8 +88,8 @@ class CentredRows:
         """X̃V for ``V`` (d, t) → (n, t), or for some rows (b, t)."""
         if self.rows.sparse and _everything(rows):  # centred by projection: uᵀX̃ is zero
             return self._without_mean(self._scaled(self.rows.product(V)))
-        result = self.like(self.rows if _everything(rows) else self.rows[rows], V)
-        return self.weighting.scale(result, rows)
+        some = self.rows if _everything(rows) else self.rows[rows]
+        return self.weighting.scale(self._products(some, V), rows)
 
     def transposed_times(self, U: Array, *, centred: bool = False) -> Array:
         """X̃ᵀU for ``U`` (n, t) → (d, t); ``centred`` says that uᵀU is zero."""
@@ -110,20 +125,29 @@ class CentredRows:
 
     def like(self, X: Any, V: Array) -> Array:
         """(x − mean)ᵀV / unit for other rows (b, d) → (b, t): not scaled by weights."""
+        return self._products(self._other(X), V)
+
+    def _other(self, X: Any) -> Rows:
+        """Other rows, less the shift."""
         rows = X if isinstance(X, Rows) else rows_of(X)
+        return rows.shifted(self.shift) if self.shift.any() else rows
+
+    def _products(self, rows: Rows, V: Array) -> Array:
         result = rows.times(V, self.mean)
         result *= result.dtype.type(1.0 / self.unit)
         return result
 
     def squares(self) -> Array:
         """|x̃|² (n,), in float64."""
-        squares = self.squares_of(self.rows)
+        squares = self._squares(self.rows)
         root = self.weighting.root
         return squares if root is None else squares * np.square(root, dtype=np.float64)
 
     def squares_of(self, X: Any) -> Array:
         """|x − mean|² / unit² for other rows (b, d) → (b,), in float64."""
-        rows = X if isinstance(X, Rows) else rows_of(X)
+        return self._squares(self._other(X))
+
+    def _squares(self, rows: Rows) -> Array:
         if not rows.sparse:
             parts = (self._centred(rows[block]) for block in row_blocks(*rows.shape))
             return np.concatenate([np.square(x, dtype=np.float64).sum(axis=1) for x in parts])
@@ -143,7 +167,7 @@ class CentredRows:
 
     def centred_like(self, X: Any) -> Array:
         """(x − mean) / unit for other rows (b, d)."""
-        return self._centred(X if isinstance(X, Rows) else rows_of(X))
+        return self._centred(self._other(X))
 
     def _centred(self, rows: Rows) -> Array:
         block = rows.dense()
@@ -153,14 +177,9 @@ class CentredRows:
 
     # --- as a kernel: only up to an offset, which the intercept sets aside ---
 
-    @property
-    def offset(self) -> Array:
-        """What :meth:`kernel_rows` have less than the rows (d,)."""
-        return self.rows.origin(self.mean)
-
     def kernel_rows(self, X: Any = None) -> Rows:
-        """(x − offset) / unit for all rows, or for others: not scaled by weights."""
-        rows = self.rows if X is None else rows_of(X).like(self.rows)
+        """(x − an offset) / unit for all rows, or for others: not scaled by weights."""
+        rows = self.rows if X is None else self._other(X).like(self.rows)
         if rows.sparse:
             return rows.scaled(1.0 / self.unit)
         return DenseRows(self._centred(rows))
@@ -180,7 +199,7 @@ class CentredRows:
     def hyperplane(self, V: Array, means: Array) -> tuple[Array, Array]:
         """Coefficients (d, t) and intercepts (t,) in the user's units, from those of x̃ and ỹ."""
         coef = V / V.dtype.type(self.unit)
-        return coef, means - self.mean @ coef
+        return coef, means - self.mean @ coef - self.shift @ coef
 
     def row_blocks(self) -> list[slice]:
         """Blocks of rows that fit a cache."""
@@ -205,8 +224,8 @@ class DualFeatures(SymmetricSystem):
     def prior(self, X: Array, prior: Array) -> Array:
         """|x|² (m,) of new rows, centred as those of the fit; ``prior`` is not needed."""
         assert self.rows is not None
-        offset = replace(self.rows, mean=self.rows.offset)
-        return self._centred_prior(self._products(X), offset.squares_of(X) * self.rows.unit**2)
+        squares = self.rows.kernel_rows(X).squares().astype(np.float64)
+        return self._centred_prior(self._products(X), squares * self.rows.unit**2)
 
     def _products(self, X: Array) -> Array:
         assert self.rows is not None
@@ -227,7 +246,7 @@ class DualFeatures(SymmetricSystem):
     def expansion(self, A: Array) -> tuple[Array, Array]:
         """Coefficients (d, t) and intercepts (t,)."""
         assert self.rows is not None
-        C, intercepts = super().expansion(A)
-        rows, offset = self.rows.rows, self.rows.offset
-        coef = rows.transposed_times(C, offset)
-        return coef, intercepts - offset @ coef
+        C, _ = super().expansion(A)
+        rows = self.rows
+        coef = rows.rows.transposed_times(C, rows.mean)
+        return coef, self.means - rows.mean @ coef - rows.shift @ coef

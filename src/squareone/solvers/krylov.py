@@ -15,11 +15,13 @@ from .factor import Factor, Visitor
 from .features import CentredRows
 from .lanczos import LanczosSequence
 from .normal import Limits, NormalEquations
-from .probes import PROBES, Leverages, leverages_of
+from .probes import PROBES, Leverages, Probes, leverages_of
 
 # Relative residuals down to this are reached in float32, for λ this share of what rounding is
 # relative to.
 _SINGLE_TOLERANCE, _SINGLE_MARGIN = 1e-5, 100.0 * float(np.finfo(np.float64).eps)
+# Ratio of sizes up to which target columns are comparable.
+_COMPARABLE = 1e6
 # Steps after which the largest eigenvalue is known well enough to be the unit of a grid of λ.
 _FIRST_STEPS = 6
 # Numbers, at most, in an array with a column for every target or probe and λ, and the share they
@@ -62,6 +64,7 @@ class KrylovFactor(Factor):
         self.weighting = rows.weighting
         self.targets, self.means = self.weighting.targets(Y)
         self.alpha_units = rows.alpha_units
+        self._scales = _scales(self.targets)
         self._Y = Y
         self._seed = seed
         single = np.dtype(np.float32)
@@ -70,14 +73,15 @@ class KrylovFactor(Factor):
         if limits.tolerance < _SINGLE_TOLERANCE or least < _SINGLE_MARGIN * self.rounded:
             self._begin(self.targets.dtype, limits)
         self._without: dict[bytes, KrylovFactor] = {}
+        self._shortfall = 0.0
         self._for_folds = min(self._equations.limits.budget, 1e18)  # no infinities to subtract
         #: The largest relative residual of the coefficients, computed from these themselves.
         self.residual = np.nan
 
     def _begin(self, dtype: np.dtype, limits: Limits) -> None:
         """The first steps, which show the largest eigenvalue, in this precision."""
-        self._equations = NormalEquations(self.rows.astype(dtype), limits)
-        right = self._equations.right_hand_side(self.targets.astype(dtype, copy=False))
+        self._equations = NormalEquations(self.rows.scaled_to_one(dtype), limits)
+        right = self._equations.right_hand_side(self._working_targets())
         self._sequence = self._equations.sequence(right)
         with shared_cores():
             for _ in range(min(_FIRST_STEPS, *self.rows.shape, limits.most)):
@@ -86,6 +90,27 @@ class KrylovFactor(Factor):
         # λ is compared with the rounding of these products, not of those that check the result
         coarser = float(np.finfo(dtype).eps / np.finfo(self.targets.dtype).eps)
         self.rounded = self.largest * coarser
+
+    @property
+    def typical(self) -> float:
+        """The mean eigenvalue without those that stand out: what most of the rows differ by."""
+        m = min(self.rows.shape)
+        trace = float(self.rows.squares().sum())
+        outstanding = self._sequence.above(10.0 * trace / m)
+        return self.rows.in_user_units(max(trace - outstanding, 0.0) / m)
+
+    def _working_targets(self) -> Array:
+        """ỹ (n, t) in the precision of the products, its columns of comparable size."""
+        dtype = self._equations.rows.rows.dtype
+        if self._scales is None:
+            return self.targets.astype(dtype, copy=False)
+        return (self.targets / self._scales).astype(dtype)
+
+    def _unscaled(self, values: Array) -> Array:
+        """Values (m, t, …) of the targets themselves."""
+        if self._scales is None:
+            return values
+        return values * self._scales.reshape(-1, *(1,) * (values.ndim - 2))
 
     @property
     def bits(self) -> int:
@@ -106,6 +131,11 @@ class KrylovFactor(Factor):
         return "_leverages" in vars(self)
 
     @property
+    def estimated(self) -> bool:
+        """Whether there are more rows than leverages are solved for."""
+        return isinstance(self._leverages, Probes)
+
+    @property
     def exhausted(self) -> bool:  # type: ignore[override]
         """Whether there were as many steps as there may be."""
         return self.iterations >= self._equations.limits.most
@@ -113,8 +143,23 @@ class KrylovFactor(Factor):
     def reach(self, alphas: Array) -> Array:
         """Make the sequence long enough for ``alphas`` (L,); returns them in its own units."""
         shifts = self.scaled(alphas)
-        self._equations.reach(self._sequence, shifts)
+        residual = self._equations.reach(self._sequence, shifts)
+        if self._sequence.astray and self.bits < 8 * self.targets.dtype.itemsize:
+            limits, self._shortfall = self._equations.limits, 0.0
+            vars(self).pop("_leverages", None)
+            self._begin(self.targets.dtype, limits)
+            residual = self._equations.reach(self._sequence, shifts)
+        if residual > self._equations.limits.tolerance:
+            self._shortfall = max(self._shortfall, residual)
         return shifts
+
+    @property
+    def shortfall(self) -> float:
+        """The largest relative residual that a sequence of a fold, or of the targets, ended at.
+
+        Zero if all came within the tolerance.
+        """
+        return max([self._shortfall, *(rest.shortfall for rest in self._without.values())])
 
     def residuals(self, alphas: Array) -> Array:
         """The largest relative residual of a target at each of ``alphas`` (L,)."""
@@ -146,12 +191,11 @@ class KrylovFactor(Factor):
     def visit(self, alphas: Array, visitor: Visitor) -> None:
         shifts = self.reach(alphas)
         complements = self._leverages.complements(shifts)
-        dtype = self._equations.rows.rows.dtype
         self._equations.left_over(
             self._sequence,
-            self.targets.astype(dtype, copy=False),
+            self._working_targets(),
             shifts,
-            lambda rows, left: visitor(rows, left, complements[rows]),
+            lambda rows, left: visitor(rows, self._unscaled(left), complements[rows]),
         )
 
     def estimates_without(self, alphas: Array) -> list[Array]:
@@ -160,6 +204,13 @@ class KrylovFactor(Factor):
     def degrees_of_freedom(self, alphas: Array) -> Array:
         """An estimate: n − Σ(1 − h) by random probes."""
         return self.n - self._leverages.traces(self.scaled(alphas))
+
+    def doubtful(self, alpha: float) -> Array:
+        """Rows (n,) whose leverage the probes cannot tell at λ."""
+        shifts = self.scaled(np.array([alpha]))
+        if not isinstance(self._leverages, Probes):
+            return np.zeros(self.n, bool)
+        return self._leverages.doubtful(shifts)[:, 0]
 
     def errors_without(self, alphas: Array, removed: Array) -> Array:
         """By a sequence of their own, for the other rows; it is kept for further λ."""
@@ -171,9 +222,9 @@ class KrylovFactor(Factor):
         weights = rest._sequence.weights(shifts)
         t, L = weights.shape[1:]
         solutions = rest._sequence.combined(weights).reshape(-1, t * L)
-        V = rest._equations.hyperplanes(solutions)
-        values = rest._equations.rows.like(rest._there(self._equations.rows.rows[removed]), V)
-        values = values.reshape(-1, t, L)
+        V = rest._equations.hyperplanes(solutions).astype(self.targets.dtype, copy=False)
+        values = rest.rows.like(rest._there(self.rows.rows[removed]), V)
+        values = rest._unscaled(values.reshape(-1, t, L))
         values += rest.means[:, None].astype(values.dtype)
         errors = self._Y[removed, :, None] - values
         root = self.weighting.root
@@ -191,7 +242,7 @@ class KrylovFactor(Factor):
     def coefficients(self, alphas: Array) -> tuple[Array, Array]:
         """Certified: the residual is computed from the solution, not from the recurrences."""
         shifts = self.reach(alphas)
-        solutions = _at_own(self._sequence, shifts).astype(self.targets.dtype, copy=False)
+        solutions = self._unscaled(_at_own(self._sequence, shifts)).astype(self.targets.dtype)
         V, left = self._checked(solutions, shifts)
         self.residual = self._relative(left)
         for _ in range(_CORRECTIONS):
@@ -224,13 +275,15 @@ class KrylovFactor(Factor):
 
     def _correction(self, left: Array, shifts: Array) -> Array:
         """The solution for what is left: in single precision recurrences and truth part ways."""
-        again = self._equations.sequence(left.astype(self._equations.rows.rows.dtype, copy=False))
+        sizes = _norms(left)
+        sizes[sizes == 0.0] = 1.0
+        again = self._equations.sequence((left / sizes).astype(self._equations.rows.rows.dtype))
         self._equations.reach(again, shifts, 0.1 * self._equations.limits.tolerance / self.residual)
-        return _at_own(again, shifts).astype(left.dtype, copy=False)
+        return _at_own(again, shifts) * sizes.astype(left.dtype)
 
     def _relative(self, left: Array) -> float:
-        norms = np.sqrt(np.einsum("ij,ij->j", left, left, dtype=np.float64))
-        return float(np.max(norms / np.where(self._sequence.norms > 0, self._sequence.norms, 1.0)))
+        whole = self._unscaled(self._sequence.norms[None])[0]
+        return float(np.max(_norms(left) / np.where(whole > 0, whole, 1.0)))
 
     def error_estimate(self, alpha: float) -> float:
         scaled = float(self.scaled(alpha))
@@ -241,7 +294,7 @@ class KrylovFactor(Factor):
 
     def energies(self, alphas: Array) -> Array:
         shifts = self.reach(alphas)
-        energies = self._sequence.energies(shifts)
+        energies = self._unscaled(self._unscaled(self._sequence.energies(shifts)[None]))[0]
         if not self._equations.dual:  # (ỹᵀỹ − gᵀ(X̃ᵀX̃ + λ)⁻¹g) / λ
             squares = np.square(self.targets, dtype=np.float64).sum(axis=0)
             energies = np.maximum(squares[:, None] - energies, 0.0) / shifts
@@ -294,8 +347,21 @@ class KrylovFactor(Factor):
         for columns in blocks(queries.shape[0], few):
             rows = self._equations.rows
             there = self._there(rows_of(queries[columns]))
-            x = rows.centred_like(there).T.astype(rows.rows.dtype)
+            x = self.rows.centred_like(there).T.astype(rows.rows.dtype)
             yield columns, rows.times(x) if self._equations.dual else x
+
+
+def _norms(columns: Array) -> Array:
+    """Norms of columns (m, t), in float64."""
+    return np.sqrt(np.einsum("ij,ij->j", columns, columns, dtype=np.float64))
+
+
+def _scales(targets: Array) -> Array | None:
+    """What columns (n, t) are divided by, (t,); None where they are of comparable size as it is."""
+    norms = _norms(targets)
+    norms = np.where(norms > 0.0, norms, 1.0)
+    spread = norms.max() / norms.min()
+    return None if spread < _COMPARABLE else np.exp2(np.round(np.log2(norms)))
 
 
 def _at_own(sequence: LanczosSequence, shifts: Array) -> Array:

@@ -19,6 +19,8 @@ Operator = Callable[[Array], Array]
 #: Told after every product: how many there were, and the largest relative residual.
 Watcher = Callable[[int, float], None]
 
+# A residual so many times the least one seen is no conjugate gradient's.
+_ASTRAY = 1e4
 # Products that are added up in the precision of the vectors.
 _FEW = 64
 # Numbers in a block of rows of all kept vectors.
@@ -53,6 +55,8 @@ class LanczosSequence:
         self._diagonal: list[Array] = []  # α_j (c,), float64
         self._below: list[Array] = []  # β_{j+1} (c,): couples vector j to the next one
         self._kept: list[Array] = []  # v_j as (c, m): rows of a column stand together
+        #: Whether rounding has made the recurrences useless.
+        self.astray = False
         self._before = np.zeros_like(start)
         self._current = start * _inverse(self.norms).astype(start.dtype)
         self._keep_current()
@@ -86,22 +90,38 @@ class LanczosSequence:
             for a, b in zip(alpha.T, beta.T, strict=True)
         )
 
+    def above(self, limit: float) -> float:
+        """The sum of eigenvalues of A above a limit, as far as a T knows them."""
+        from scipy.linalg import eigvalsh_tridiagonal  # imported late, and seldom needed
+
+        alpha, beta = np.array(self._diagonal), np.array(self._below[:-1])
+        sums = [0.0]
+        for j in range(self.norms.size):
+            values = eigvalsh_tridiagonal(alpha[:, j], beta[:, j]) if self.steps > 1 else alpha[0]
+            sums.append(float(values[values > limit].sum()))
+        return max(sums)
+
     # --- the sequence ---
 
     def extend(self, shift: float, tolerance: float, most: int, watch: Watcher) -> float:
         """Go on until all residuals at ``shift`` are small, or there are ``most`` steps.
 
-        At least one step is made. Larger shifts are then at least as good. Returns the largest
-        relative residual.
+        At least one step is made. It ends if rounding has led it astray: residuals may grow for a
+        while, but not to many times the least. Larger shifts are then at least as good. Returns
+        the largest relative residual.
         """
         shifts = np.array([shift])
         left, pivot = self._left(shifts)
-        while not self.steps or (float(left.max()) > tolerance and self.steps < most):
+        worst = least = float(left.max())
+        while not self.steps or (worst > tolerance and self.steps < most and not self.astray):
             self.advance()
             pivot = self._next_pivot(self.steps - 1, pivot, shifts)
             left = left * (self._below[-1][:, None] / pivot)
-            watch(self.steps, float(left.max()))
-        return float(left.max())
+            worst = float(left.max())
+            least = min(least, worst)
+            self.astray = not worst <= _ASTRAY * least
+            watch(self.steps, worst)
+        return worst
 
     def advance(self) -> None:
         """One more product."""

@@ -7,6 +7,8 @@ need no probes: each is a right-hand side of its own.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 import numpy as np
 
 from ..arrays import Array
@@ -15,7 +17,7 @@ from .normal import NormalEquations
 #: Probes, and the groups they are in: without one of these the result says how sure it is.
 PROBES, GROUPS = 20, 4
 #: Rows up to which every leverage is solved for.
-FEW_ROWS = 64
+FEW_ROWS = 256
 # A finer residual would be lost in the noise.
 _TOLERANCE = 1e-2
 
@@ -23,26 +25,17 @@ _TOLERANCE = 1e-2
 def leverages_of(equations: NormalEquations, seed: int) -> Leverages:
     """Exact for a few rows, estimated for more."""
     few = equations.rows.shape[0] <= FEW_ROWS
-    return Leverages(equations) if few else Probes(equations, seed)
+    return SolvedLeverages(equations) if few else Probes(equations, seed)
 
 
-class Leverages:
-    """1 − h for every λ, with a right-hand side for every row.
+class Leverages(ABC):
+    """1 − h for every λ, from (I − H)B with some columns B (n, c)."""
 
-    **Cost**: as a fit to n targets.
-    """
-
-    def __init__(self, equations: NormalEquations) -> None:
+    def __init__(self, equations: NormalEquations, columns: Array) -> None:
         self._equations = equations
         self._weighting = equations.rows.weighting
-        self._begin(np.eye(self._weighting.n, dtype=equations.rows.rows.dtype))
-
-    def _begin(self, signs: Array) -> None:
-        """Columns (n, c) without what the intercept fits in full."""
-        u = self._weighting.direction
-        self._signs = signs
-        self._columns = signs if u is None else signs - np.outer(u, u @ signs)
-        equations = self._equations
+        u = self._weighting.direction  # which the intercept fits in full
+        self._columns = columns if u is None else columns - np.outer(u, u @ columns)
         self._sequence = equations.sequence(equations.right_hand_side(self._columns))
 
     @property
@@ -50,8 +43,31 @@ class Leverages:
         """Whether no vector has to be made again."""
         return self._sequence.all_kept
 
+    @abstractmethod
     def complements(self, shifts: Array) -> Array:
         """1 − h for ``shifts`` (L,) → (n, L)."""
+
+    @abstractmethod
+    def without_group(self, shifts: Array) -> list[Array]:
+        """The same from parts of what it is estimated from; none where it is no estimate."""
+
+    @abstractmethod
+    def traces(self, shifts: Array) -> Array:
+        """Σ(1 − h) (L,), without bias."""
+
+
+class SolvedLeverages(Leverages):
+    """1 − h for every λ, with a right-hand side for every row.
+
+    **Cost**: as a fit to n targets.
+    """
+
+    def __init__(self, equations: NormalEquations) -> None:
+        super().__init__(
+            equations, np.eye(equations.rows.shape[0], dtype=equations.rows.rows.dtype)
+        )
+
+    def complements(self, shifts: Array) -> Array:
         found = np.empty((self._weighting.n, shifts.size))
 
         def look(rows: slice, left: Array) -> None:
@@ -62,16 +78,17 @@ class Leverages:
         return found
 
     def without_group(self, shifts: Array) -> list[Array]:
-        """None: these are no estimates."""
         return []
 
     def traces(self, shifts: Array) -> Array:
-        """Σ(1 − h) (L,)."""
         return self.complements(shifts).sum(axis=0)
 
 
 class Probes(Leverages):
     """Estimates of 1 − h for every λ, from probes that are drawn once.
+
+    Signs are multiplied by √(k̃ + κ) of their rows, with κ a tenth of the mean of k̃ = |x̃|², and
+    divided by it again: noise is then in proportion to 1 − h where rows differ in size or weight.
 
     Parameters
     ----------
@@ -84,19 +101,21 @@ class Probes(Leverages):
     """
 
     def __init__(self, equations: NormalEquations, seed: int) -> None:
-        self._equations = equations
-        self._weighting = equations.rows.weighting
-        signs = np.random.RandomState(seed).randint(0, 2, (self._weighting.n, PROBES))
-        self._begin((2 * signs - 1).astype(equations.rows.rows.dtype))
+        n, dtype = equations.rows.shape[0], equations.rows.rows.dtype
+        self._squares = equations.rows.squares()
+        signs = 2 * np.random.RandomState(seed).randint(0, 2, (n, PROBES)) - 1
+        sizes = np.sqrt(self._squares + 0.1 * self._squares.mean())[:, None]
+        sizes = sizes / sizes.max() if sizes.any() else np.ones_like(sizes)
+        self._inverse = (signs / sizes).astype(dtype)
+        super().__init__(equations, (signs * sizes).astype(dtype))
         self._latest: tuple[bytes, Array, Array] | None = None
 
     def complements(self, shifts: Array) -> Array:
-        """1 − h for ``shifts`` (L,) → (n, L)."""
         means, variance = self._group_means(shifts)
         return self._estimate(means.mean(axis=0), variance / PROBES, shifts)
 
     def without_group(self, shifts: Array) -> list[Array]:
-        """The same from all groups of probes but one."""
+        """From all groups of probes but one."""
         means, variance = self._group_means(shifts)
         fewer = PROBES - PROBES // GROUPS
         return [
@@ -105,8 +124,13 @@ class Probes(Leverages):
         ]
 
     def traces(self, shifts: Array) -> Array:
-        """Σ(1 − h) (L,), without bias."""
         return self._group_means(shifts)[0].mean(axis=0).sum(axis=0)
+
+    def doubtful(self, shifts: Array) -> Array:
+        """Rows whose noise is more than half of what was seen, (n, L): the estimate may be off."""
+        means, variance = self._group_means(shifts)
+        seen = np.clip(means.mean(axis=0), *self._bounds(shifts))
+        return variance / PROBES > 0.25 * np.square(seen)
 
     def _group_means(self, shifts: Array) -> tuple[Array, Array]:
         """z(I − H)z: means of groups of probes (GROUPS, n, L), and the variance of one (n, L)."""
@@ -122,7 +146,7 @@ class Probes(Leverages):
         means, scatter = np.empty((GROUPS, n, L)), np.empty((n, L))
 
         def look(rows: slice, left: Array) -> None:
-            left *= self._signs[rows, :, None]
+            left *= self._inverse[rows, :, None]
             scatter[rows] = left.var(axis=1, ddof=1, dtype=np.float64)
             grouped = left.reshape(left.shape[0], GROUPS, -1, L)
             means[:, rows] = grouped.mean(axis=2, dtype=np.float64).transpose(1, 0, 2)
@@ -142,10 +166,9 @@ class Probes(Leverages):
 
     def _bounds(self, shifts: Array) -> tuple[Array, Array]:
         """From λ/(k̃ + λ), by Jensen's inequality, to one; less the intercept's share u²."""
-        rows = self._equations.rows
         u = self._weighting.direction
         free = np.ones(self._weighting.n) if u is None else 1.0 - np.square(u, dtype=np.float64)
-        diagonal = rows.squares()
+        diagonal = self._squares
         with np.errstate(divide="ignore", invalid="ignore"):
             low = free[:, None] ** 2 * shifts / (free[:, None] * shifts + diagonal[:, None])
         return np.nan_to_num(low), free[:, None]
