@@ -10,7 +10,6 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import joblib
 import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
@@ -129,22 +128,12 @@ def _against_liblinear(scale: Scale) -> Contest:
 
 
 def _against_grid_search(scale: Scale) -> Contest:
+    """Both to the residual that is the default of both, 1e-4."""
     documents = text(scale.rows(ROWS))
-    search = GridSearchCV(
-        RidgeClassifier(solver="sparse_cg", tol=TOLERANCE), {"alpha": GRID}, cv=5, n_jobs=2
-    )
-
-    def two_workers(unfitted: GridSearchCV) -> GridSearchCV:
-        with joblib.parallel_config("loky", inner_max_num_threads=1):
-            return unfitted.fit(documents.X, documents.y)
-
+    search = GridSearchCV(RidgeClassifier(solver="sparse_cg"), {"alpha": GRID}, cv=5)
     return Contest(
-        _wrong(documents, _ours(alpha=GRID)),
-        Contestant(
-            two_workers,
-            lambda: (clone(search),),
-            lambda fitted: int((fitted.predict(documents.X_test) != documents.y_test).sum()),
-        ),
+        _wrong(documents, _ours(alpha=GRID, tol=1e-4)),
+        _wrong(documents, search),
         remark=_errors(documents, "ours", "grid search"),
     )
 
@@ -235,7 +224,7 @@ CASES: list[Case] = [
         "text-grid-search",
         _against_grid_search,
         what="the best of 20 λ, and its fit (times faster)",
-        against="GridSearchCV(RidgeClassifier(sparse_cg), cv=5), two workers of one thread",
+        against="GridSearchCV(RidgeClassifier(sparse_cg), cv=5)",
         target=50,
         direction="at least",
         repeats=1,

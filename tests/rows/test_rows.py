@@ -164,8 +164,15 @@ def test_constants():
     expected = [0.0, 2.5, np.nan, np.nan, -1.0]
     here = np.array([[True, True, True, False, True], [False, True, True, True, True]])
     parts = X[here], here.nonzero()[1], np.r_[0, here.sum(axis=1).cumsum()]  # a zero is stored
-    for rows in (DenseRows(X), SparseRows(csr_matrix(X)), SparseRows(csr_matrix(parts, X.shape))):
+    for rows in (DenseRows(X), SparseRows(csr_matrix(X))):
         assert_array_equal(rows.constants(), expected)
+    stored = SparseRows(csr_matrix(parts, X.shape))
+    assert_array_equal(stored.constants()[1:], expected[1:])
+    assert_array_equal(stored.everywhere(), [1, 2, 4])
+    assert DenseRows(X).everywhere().size == 0
+    for rows in (DenseRows(X), stored):
+        for shift in ([0.0, 2.5, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 4.0, 0.0]):
+            assert_array_equal(rows.shifted(np.array(shift)).dense(), X - shift)
 
 
 def test_peak_and_squares(dense, sparse, dtype):

@@ -64,7 +64,10 @@ class Rows(ABC):
 
     @abstractmethod
     def constants(self) -> Array:
-        """The number of every feature (d,) that is the same in all rows; NaN for other features."""
+        """The number of every feature (d,) that is the same in all rows; NaN for others.
+
+        A zero that is stored for some rows only may be taken for another number.
+        """
 
     @abstractmethod
     def everywhere(self) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -54,25 +55,27 @@ class SparseRows(Rows):
 
         return DenseRows(self.dense())
 
+    @cached_property
+    def _counts(self) -> Array:
+        """For how many rows each feature is stored (d,)."""
+        return np.bincount(self.X.indices, minlength=self.shape[1])
+
     def constants(self) -> Array:
-        """Only a feature that is zero in no row, or in all of them, can be one."""
+        """Only of a feature that is stored for every row, or for none, is it looked at."""
         n, d = self.shape
-        indices, data = self.X.indices, self.X.data
-        counts = np.bincount(indices[data != 0], minlength=d)
-        result = np.where(counts == 0, 0.0, np.nan)
-        everywhere = np.flatnonzero(counts == n)
-        if everywhere.size and n:
-            stored = counts[indices] == n
+        result = np.where(self._counts == 0, 0.0, np.nan)
+        if self.everywhere().size and n:
+            stored = self._counts[self.X.indices] == n
+            indices, data = self.X.indices[stored], self.X.data[stored]
             lowest, highest = np.full(d, np.inf), np.full(d, -np.inf)
-            np.minimum.at(lowest, indices[stored], data[stored])
-            np.maximum.at(highest, indices[stored], data[stored])
+            np.minimum.at(lowest, indices, data)
+            np.maximum.at(highest, indices, data)
             same = lowest == highest
             result[same] = highest[same]
         return result
 
     def everywhere(self) -> Array:
-        n, d = self.shape
-        return np.flatnonzero(np.bincount(self.X.indices, minlength=d) == n)
+        return np.flatnonzero(self._counts == self.shape[0])
 
     def shifted(self, shift: Array) -> SparseRows:
         n, touched = self.shape[0], np.flatnonzero(shift)
@@ -87,9 +90,8 @@ class SparseRows(Rows):
 
     def occupied(self) -> Array | None:
         """Hashed features are many, and most of them are not there."""
-        d = self.shape[1]
-        features = np.flatnonzero(np.bincount(self.X.indices, minlength=d))
-        return features if features.size < _MOSTLY * d else None
+        features = np.flatnonzero(self._counts)
+        return features if features.size < _MOSTLY * self.shape[1] else None
 
     def columns(self, features: Array) -> SparseRows:
         position = np.full(self.shape[1], -1, self.X.indices.dtype)

@@ -20,6 +20,8 @@ from .probes import PROBES, Leverages, Probes, leverages_of
 # Relative residuals down to this are reached in float32, for λ this share of what rounding is
 # relative to.
 _SINGLE_TOLERANCE, _SINGLE_MARGIN = 1e-5, 100.0 * float(np.finfo(np.float64).eps)
+# A tolerance beside which the rounding of one product in float32 is nothing.
+_COARSE = 1e-4
 # Ratio of sizes up to which target columns are comparable.
 _COMPARABLE = 1e6
 # Steps after which the largest eigenvalue is known well enough to be the unit of a grid of λ.
@@ -268,10 +270,17 @@ class KrylovFactor(Factor):
         """Hyperplanes (d, t), and what is left of the right-hand sides with λ (t,) each."""
         shifted = solutions * shifts.astype(solutions.dtype)
         if self._equations.dual:
-            V = self.rows.transposed_times(solutions)
+            V = self._hyperplanes(solutions)
             return V, self.targets - self.rows.times(V) - shifted
         left = self.rows.transposed_times(self.targets - self.rows.times(solutions))
         return solutions, left - shifted
+
+    def _hyperplanes(self, solutions: Array) -> Array:
+        """X̃ᵀc (d, t), in single precision where its rounding is nothing beside the tolerance."""
+        dtype = self._equations.rows.rows.dtype
+        if self._scales is not None or self._equations.limits.tolerance < _COARSE:
+            return self.rows.transposed_times(solutions)
+        return self._equations.hyperplanes(solutions.astype(dtype)).astype(solutions.dtype)
 
     def _correction(self, left: Array, shifts: Array) -> Array:
         """The solution for what is left: in single precision recurrences and truth part ways."""
