@@ -106,9 +106,9 @@ class OneVsOne(Coding):
     The code matrix has k(k − 1)/2 columns, for the classes (0, 1), (0, 2), …, (k − 2, k − 1). A
     column above zero is a vote for its first class, a column below zero for its second; at zero it
     has none. With c_i = Σ_j M_ij f_j, the sum of the columns f that class i takes part in, counted
-    towards it, the decision values of a row are
+    towards it, the decision values of a row are ::
 
-        votes_i + c_i / (3 (|c_i| + 1)).
+        votes_i + c_i / (3 (|c_i| + 1))
 
     The second term is less than 1/3 in size, so that it decides between classes with as many votes
     and never against a vote. It is that of scikit-learn's ``OneVsOneClassifier``.
