@@ -112,3 +112,28 @@ def test_units(solver, scale):
     )
     assert_allclose(b.coef_ * unit, a.coef_, rtol=1e-7, atol=1e-10)
     assert_allclose(b.loo_predictions_, a.loo_predictions_, rtol=1e-8)
+
+
+@pytest.mark.parametrize("solver", [*SOLVERS, "svd"])
+@pytest.mark.parametrize("stored", ["dense", "sparse"])
+@pytest.mark.parametrize("alpha", [1.0, [0.5, 1.0]], ids=["one alpha", "several"])
+@pytest.mark.parametrize("shape", [(24, 6), (12, 30)], ids=str)
+def test_what_is_asked_later_does_not_depend_on_the_users_rows(solver, stored, alpha, shape):
+    if solver == "svd" and stored == "sparse" and shape[0] <= shape[1]:
+        pytest.skip("wide sparse rows are refused")
+    X, Y, _, new = make(*shape)
+    rows = X.copy() if stored == "dense" else scipy.sparse.csr_matrix(X)
+    model, expected = (
+        RLSRegressor("linear", alpha, solver=solver).fit(Z, Y) for Z in (rows, rows.copy())
+    )
+    if stored == "dense":
+        rows[:] = 7.0
+    else:
+        rows.data[:], rows.indices[:] = 7.0, 0
+    for ask in (
+        lambda m: m.leverages_,
+        lambda m: m.loo_predictions_,
+        lambda m: m.influence(new),
+        lambda m: m.predict(new, return_std=True)[1],
+    ):
+        assert_allclose(ask(model), ask(expected), rtol=1e-9, atol=1e-12)

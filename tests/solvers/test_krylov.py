@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from squareone import RLSClassifier, RLSRegressor, load
 from squareone.errors import EstimateWarning, MemoryLimitError
 from squareone.solvers import CentredRows, KrylovFactor, Limits, Weighting
-from squareone.solvers.probes import GROUPS, PROBES
+from squareone.solvers.probes import PROBES
 
 
 def text(n=400, d=900, classes=4, *, seed=0):
@@ -386,17 +386,3 @@ def test_probes_wait_until_somebody_asks(tmp_path):
     plain = RLSClassifier("linear", 1.0, solver="krylov", calibration=None, keep_factor=False)
     plain.fit(X, y)
     assert "leave_one_out_values" not in vars(plain._record)
-
-
-def test_what_is_asked_later_does_not_depend_on_the_users_matrix():
-    mine = X.copy()
-    model = RLSRegressor("linear", 1.0, solver="krylov").fit(mine, y)
-    mine.data[:] = 7.0
-    mine.indices[:] = 0
-    expected = RLSRegressor("linear", 1.0, solver="krylov").fit(X, y)
-    assert_allclose(model.loo_predictions_, expected.loo_predictions_, rtol=1e-12)
-    assert_allclose(model.influence(X[:3]), expected.influence(X[:3]), rtol=1e-9, atol=1e-12)
-
-
-def test_groups_divide_the_probes():
-    assert PROBES % GROUPS == 0

@@ -15,7 +15,7 @@ from ..arrays import Array
 from ..errors import EstimateWarning, MemoryLimitError
 from ..selection import LeaveOneOut, MarginalLikelihood, Path, evaluate
 from ..selection.likelihood import contrasts
-from ..solvers import CholeskyFactor, Factor, GramFactor, KrylovFactor, SpectralFactor
+from ..solvers import CholeskyFactor, Factor, SpectralFactor
 from ..solvers.costs import AT_ONCE
 from ..solvers.memory import memory_limit as bytes_allowed
 from ..solvers.memory import readable
@@ -95,13 +95,9 @@ class Record(Lasting):
         if now and self.kept.size > 1:
             with problem.stage("leave-one-out values"):
                 _ = self._path(""), self.leave_one_out_values
-        elif isinstance(outcome.factor, GramFactor) and keep_factor:
-            outcome.factor.own_rows()
-        self.iterations, self.residual = 1, 0.0
-        if isinstance(outcome.factor, KrylovFactor):
-            self.iterations, self.residual = outcome.factor.iterations, outcome.factor.residual
-            if keep_factor:
-                outcome.factor.settle()
+        self.iterations, self.residual = outcome.factor.iterations, outcome.factor.residual
+        if keep_factor:
+            outcome.factor.settle()
         if not keep_factor:
             self._factor = None
 
@@ -274,12 +270,12 @@ class Record(Lasting):
                 _, errors = LeaveOneOut().held_out(factor, np.array([alpha]))
                 values[np.ix_(self.kept, columns)] = (Y - errors[:, :, 0])[:, columns] * self.unit
             report_conditioning(factor, self.alphas)
-            if isinstance(factor, KrylovFactor):
+            if factor.estimated:
                 self._report_doubt(factor, values)
         values.flags.writeable = False
         return values
 
-    def _report_doubt(self, factor: KrylovFactor, values: Array) -> None:
+    def _report_doubt(self, factor: Factor, values: Array) -> None:
         """Warn where leave-one-out errors (n, t) rest on rows that the probes cannot tell."""
         squares = np.square((self.columns - values)[self.kept], dtype=np.float64)
         if self.sample.weights is not None:

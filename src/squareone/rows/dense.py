@@ -127,14 +127,14 @@ class DenseRows(Rows):
         n, d = self.shape
         hands = max(1, min(8, 16_000_000 // max(d * U.shape[1], 1), -(-n // 256)))
         pieces = blocks(n, gram_blocks(n, d)[0])
-        sums = np.zeros((hands, d, U.shape[1]), self.dtype)
+        sums = np.zeros((hands, d, U.shape[1]))  # in float64: it costs nothing
 
         def add(hand: int) -> None:
             for rows in pieces[hand::hands]:
                 sums[hand] += self._centred(rows, mean).T @ U[rows]
 
         for_each(add, range(hands))
-        return sums.sum(axis=0)
+        return sums.sum(axis=0).astype(self.dtype, copy=False)
 
     def gram(self, mean: Array, factor: float, root: Array | None) -> Array:
         n, d = self.shape

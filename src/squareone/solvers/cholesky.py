@@ -174,6 +174,9 @@ class CholeskyFactor(Factor):
             block += part.T @ part
         return block
 
+    def settle(self) -> None:
+        self.system.settle()
+
     @property
     def takes_rows(self) -> bool:  # type: ignore[override]
         return self.system.takes_rows

@@ -430,7 +430,7 @@ def _gram(task: Task) -> Candidate:
     block, sums = gram_blocks(n, d)
     summing = (sums + 1.0 + task.threads) * d * d + 3.0 * task.threads * min(n, block) * d
     folds = 3.0 * m * (d + 1) + 6.0 * (d + 1) ** 2 if m else 0.0
-    rows = task.row_bytes * (task.copied + (task.alphas == 1))  # for what is asked later
+    rows = task.row_bytes * (task.copied + task.kept)  # for what is asked later
     path = 2.0 * d * d + _path_numbers(task, d) + folds
     needed = max(summing, 4.0 * d * d, path)
     return Candidate(

@@ -52,35 +52,6 @@ class Factor(ABC):
     #: Whether many λ at once cost hardly more than one.
     many_at_once: bool = True
 
-    #: Decades below the largest eigenvalue that a grid of λ covers first, and by which it is then
-    #: widened; None where small λ cost no more than others.
-    grid_decades: tuple[int, int] | None = None
-
-    @property
-    def typical(self) -> float:
-        """A λ that a first grid of few decades has to reach; infinite where it has many."""
-        return np.inf
-
-    @property
-    def estimated(self) -> bool:
-        """Whether complements are estimates."""
-        return False
-
-    @property
-    def leverages_at_hand(self) -> bool:
-        """Whether complements and degrees of freedom are there, or come with the residuals."""
-        return True
-
-    #: Whether other λ than those asked for before cost about as much as these did.
-    dear_again: bool = False
-
-    #: Whether it has done all it may: smaller λ would not be solved for.
-    exhausted: bool = False
-
-    def estimates_without(self, alphas: Array) -> list[Array]:
-        """Complements (n, L) from parts of what they are estimated from; none where exact."""
-        return []
-
     @property
     def bits(self) -> int:
         """The precision in which λ are compared."""
@@ -124,6 +95,52 @@ class Factor(ABC):
     @abstractmethod
     def energies(self, alphas: Array) -> Array:
         """ỹᵀ(B̃ + λI)⁻¹ỹ for ``alphas`` (L,) → (t, L), in the user's units of the kernel and w."""
+
+    # --- a sequence of products in place of a factorisation; one is exact, and there at once ---
+
+    #: Decades below the largest eigenvalue that a grid of λ covers first, and by which it is then
+    #: widened; None where small λ cost no more than others.
+    grid_decades: tuple[int, int] | None = None
+
+    #: Iterations, and the relative residual they ended at.
+    iterations: int = 1
+    residual: float = 0.0
+
+    @property
+    def typical(self) -> float:
+        """A λ that a first grid of few decades has to reach; infinite where it has many."""
+        return np.inf
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether it has done all it may: smaller λ would not be solved for."""
+        return False
+
+    @property
+    def dear_again(self) -> bool:
+        """Whether other λ than those asked for before cost about as much as these did."""
+        return False
+
+    @property
+    def leverages_at_hand(self) -> bool:
+        """Whether complements and degrees of freedom are there, or come with the residuals."""
+        return True
+
+    @property
+    def estimated(self) -> bool:
+        """Whether complements are estimates."""
+        return False
+
+    def estimates_without(self, alphas: Array) -> list[Array]:
+        """Complements (n, L) from parts of what they are estimated from; none where exact."""
+        return []
+
+    def doubtful(self, alpha: float) -> Array:
+        """Rows (n,) whose complement at λ is estimated too roughly to be relied on."""
+        return np.zeros(self.n, bool)
+
+    def settle(self) -> None:  # noqa: B027  (most have nothing to do)
+        """Get ready for what is asked later, which must not depend on what the user does to X."""
 
     # --- new rows ---
 

@@ -25,13 +25,17 @@ class CentredRows:
 
     Sparse rows are centred by a projection, which loses digits where a mean is far from zero. A
     feature that every row has can be so, and loses its mean here at once: it is no less sparse.
+    Features that no row has can be left out (:meth:`compact`). Whoever asks about other rows gives
+    them as they are.
     """
 
-    rows: Rows  # less the shift
+    rows: Rows  # the occupied features, less the shift
     weighting: Weighting
     mean: Array  # of these rows (d,), float64; zero without an intercept
     unit: float
     shift: Array  # (d,): what was taken off the user's rows
+    occupied: Array | None = None  # which of the user's features these are; None: all of them
+    width: int = 0  # how many the user has, where these are not all
 
     @classmethod
     def of(cls, X: Any, weighting: Weighting) -> CentredRows:
@@ -70,13 +74,28 @@ class CentredRows:
             return self
         factor = 1.0 / self.unit
         rows = (self.rows if self.unit == 1.0 else self.rows.scaled(factor)).astype(dtype)
-        mean, shift = self.mean * factor, self.shift * factor
-        return CentredRows(rows, self.weighting.astype(dtype), mean, 1.0, shift)
+        return replace(
+            self,
+            rows=rows,
+            weighting=self.weighting.astype(dtype),
+            mean=self.mean * factor,
+            unit=1.0,
+            shift=self.shift * factor,
+        )
 
-    def columns(self, features: Array) -> CentredRows:
-        """The same with some of the features (m,)."""
-        rows, mean, shift = self.rows.columns(features), self.mean[features], self.shift[features]
-        return replace(self, rows=rows, mean=mean, shift=shift)
+    def compact(self) -> CentredRows:
+        """The same without features that no row has, where these are many."""
+        occupied = self.rows.occupied()
+        if occupied is None:
+            return self
+        return replace(
+            self,
+            rows=self.rows.columns(occupied),
+            mean=self.mean[occupied],
+            shift=self.shift[occupied],
+            occupied=occupied,
+            width=self.shape[1],
+        )
 
     def owned(self) -> CentredRows:
         """The same with a copy of the rows, which nobody else can change."""
@@ -128,8 +147,10 @@ class CentredRows:
         return self._products(self._other(X), V)
 
     def _other(self, X: Any) -> Rows:
-        """Other rows, less the shift."""
+        """Other rows as these are: with their features, less the shift."""
         rows = X if isinstance(X, Rows) else rows_of(X)
+        if self.occupied is not None:
+            rows = rows.columns(self.occupied)
         return rows.shifted(self.shift) if self.shift.any() else rows
 
     def _products(self, rows: Rows, V: Array) -> Array:
@@ -144,8 +165,13 @@ class CentredRows:
         return squares if root is None else squares * np.square(root, dtype=np.float64)
 
     def squares_of(self, X: Any) -> Array:
-        """|x − mean|² / unit² for other rows (b, d) → (b,), in float64."""
-        return self._squares(self._other(X))
+        """|x − mean|² / unit² for other rows (b, d) → (b,), in float64: of all their features."""
+        squares = self._squares(self._other(X))
+        if self.occupied is None:
+            return squares
+        rows = rows_of(X)
+        beyond = rows.squares().astype(np.float64) - rows.columns(self.occupied).squares()
+        return squares + np.maximum(beyond, 0.0) / self.unit / self.unit
 
     def _squares(self, rows: Rows) -> Array:
         if not rows.sparse:
@@ -199,7 +225,11 @@ class CentredRows:
     def hyperplane(self, V: Array, means: Array) -> tuple[Array, Array]:
         """Coefficients (d, t) and intercepts (t,) in the user's units, from those of x̃ and ỹ."""
         coef = V / V.dtype.type(self.unit)
-        return coef, means - self.mean @ coef - self.shift @ coef
+        intercepts = means - self.mean @ coef - self.shift @ coef
+        if self.occupied is not None:  # what no row has, has no weight
+            coef, there = np.zeros((self.width, coef.shape[1]), coef.dtype), coef
+            coef[self.occupied] = there
+        return coef, intercepts
 
     def row_blocks(self) -> list[slice]:
         """Blocks of rows that fit a cache."""
@@ -216,6 +246,11 @@ class DualFeatures(SymmetricSystem):
 
     rows: CentredRows | None = None
     takes_rows: ClassVar[bool] = True
+
+    def settle(self) -> None:
+        """Take a copy of the rows, with which new ones are compared."""
+        assert self.rows is not None
+        self.rows = self.rows.owned()
 
     def queries(self, X: Array) -> Array:
         """New rows (m, d) as the matrix sees them: (n, m)."""
@@ -248,5 +283,5 @@ class DualFeatures(SymmetricSystem):
         assert self.rows is not None
         C, _ = super().expansion(A)
         rows = self.rows
-        coef = rows.rows.transposed_times(C, rows.mean)
-        return coef, self.means - rows.mean @ coef - rows.shift @ coef
+        V = rows.rows.transposed_times(C, rows.mean) * C.dtype.type(rows.unit)
+        return rows.hyperplane(V, self.means)

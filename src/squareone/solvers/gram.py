@@ -39,8 +39,7 @@ class GramFactor(BasisFactor):
     def basis(self, rows: slice | Array) -> Array:
         return self.rows.times(self.axes, rows)
 
-    def own_rows(self) -> None:
-        """Copy the rows: what is computed later must not depend on what the user does to X."""
+    def settle(self) -> None:
         self.rows = self.rows.owned()
 
     def filters(self, alphas: Array) -> Array:

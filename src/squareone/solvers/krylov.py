@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -10,12 +9,11 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array, blocks, shared_cores
-from ..rows import Rows, rows_of
 from .factor import Factor, Visitor
 from .features import CentredRows
-from .lanczos import LanczosSequence
+from .new_rows import NewRows
 from .normal import Limits, NormalEquations
-from .probes import PROBES, Leverages, Probes, leverages_of
+from .probes import PROBES, Leverages, leverages_of
 
 # Relative residuals down to this are reached in float32, for λ this share of what rounding is
 # relative to.
@@ -31,8 +29,6 @@ _FIRST_STEPS = 6
 _PATH_NUMBERS, _SHARE = 268_435_456, 0.2
 # What the sequence of a fold may have of the bytes that those before it have left.
 _FOLD_SHARE = 0.2
-# Numbers of new rows that are dense at a time.
-_QUERY_NUMBERS = 4_194_304
 # Times a solution may be corrected by solving for what its rounding left.
 _CORRECTIONS = 3
 
@@ -49,7 +45,7 @@ class KrylovFactor(Factor):
     coefficients are then checked, and if need be corrected, in float64.
 
     **Cost**: per step two products with t columns, each a multiplication per stored number and
-    column; some twenty steps where λ is a hundredth of the largest eigenvalue, some two hundred
+    column; some twenty steps where λ is a hundredth of the largest eigenvalue, two or three hundred
     where it is a ten-thousandth. min(n, d)·t numbers per step are kept.
     """
 
@@ -60,9 +56,7 @@ class KrylovFactor(Factor):
         self, rows: CentredRows, Y: Array, limits: Limits, seed: int, least: float = np.inf
     ) -> None:
         """``least`` is the smallest λ there will be, where that is known."""
-        self._features = rows.shape[1]
-        self._occupied = rows.rows.occupied()
-        self.rows = rows if self._occupied is None else rows.columns(self._occupied)
+        self.rows = rows.compact()
         self.weighting = rows.weighting
         self.targets, self.means = self.weighting.targets(Y)
         self.alpha_units = rows.alpha_units
@@ -77,8 +71,7 @@ class KrylovFactor(Factor):
         self._without: dict[bytes, KrylovFactor] = {}
         self._shortfall = 0.0
         self._for_folds = min(self._equations.limits.budget, 1e18)  # no infinities to subtract
-        #: The largest relative residual of the coefficients, computed from these themselves.
-        self.residual = np.nan
+        self.residual = np.nan  # until there are coefficients to compute it from
 
     def _begin(self, dtype: np.dtype, limits: Limits) -> None:
         """The first steps, which show the largest eigenvalue, in this precision."""
@@ -123,7 +116,7 @@ class KrylovFactor(Factor):
         return leverages_of(self._equations, self._seed)
 
     @property
-    def iterations(self) -> int:
+    def iterations(self) -> int:  # type: ignore[override]
         """Steps so far: products with X̃ and with X̃ᵀ."""
         return self._sequence.steps
 
@@ -135,10 +128,10 @@ class KrylovFactor(Factor):
     @property
     def estimated(self) -> bool:
         """Whether there are more rows than leverages are solved for."""
-        return isinstance(self._leverages, Probes)
+        return self._leverages.estimated
 
     @property
-    def exhausted(self) -> bool:  # type: ignore[override]
+    def exhausted(self) -> bool:
         """Whether there were as many steps as there may be."""
         return self.iterations >= self._equations.limits.most
 
@@ -168,10 +161,7 @@ class KrylovFactor(Factor):
         return self._sequence.residuals(self.scaled(alphas)).max(axis=0)
 
     def settle(self) -> None:
-        """Get ready for what is asked later, which must not depend on what the user does to X.
-
-        Rows are copied; nobody watches any more, and what folds needed is given up.
-        """
+        """Rows are copied; nobody watches any more, and what folds needed is given up."""
         self._without.clear()
         self.rows = self.rows.owned()
         self._equations.settle()
@@ -185,7 +175,7 @@ class KrylovFactor(Factor):
         return [alphas[piece] for piece in blocks(alphas.size, size)]
 
     @property
-    def dear_again(self) -> bool:  # type: ignore[override]
+    def dear_again(self) -> bool:
         """Whether vectors have to be made again."""
         probed = self.leverages_at_hand
         return not (self._sequence.all_kept and (not probed or self._leverages.all_kept))
@@ -208,11 +198,7 @@ class KrylovFactor(Factor):
         return self.n - self._leverages.traces(self.scaled(alphas))
 
     def doubtful(self, alpha: float) -> Array:
-        """Rows (n,) whose leverage the probes cannot tell at λ."""
-        shifts = self.scaled(np.array([alpha]))
-        if not isinstance(self._leverages, Probes):
-            return np.zeros(self.n, bool)
-        return self._leverages.doubtful(shifts)[:, 0]
+        return self._leverages.doubtful(self.scaled(np.array([alpha])))[:, 0]
 
     def errors_without(self, alphas: Array, removed: Array) -> Array:
         """By a sequence of their own, for the other rows; it is kept for further λ."""
@@ -225,7 +211,7 @@ class KrylovFactor(Factor):
         t, L = weights.shape[1:]
         solutions = rest._sequence.combined(weights).reshape(-1, t * L)
         V = rest._equations.hyperplanes(solutions).astype(self.targets.dtype, copy=False)
-        values = rest.rows.like(rest._there(self.rows.rows[removed]), V)
+        values = rest.rows.like(self.rows.rows[removed], V)
         values = rest._unscaled(values.reshape(-1, t, L))
         values += rest.means[:, None].astype(values.dtype)
         errors = self._Y[removed, :, None] - values
@@ -244,7 +230,7 @@ class KrylovFactor(Factor):
     def coefficients(self, alphas: Array) -> tuple[Array, Array]:
         """Certified: the residual is computed from the solution, not from the recurrences."""
         shifts = self.reach(alphas)
-        solutions = self._unscaled(_at_own(self._sequence, shifts)).astype(self.targets.dtype)
+        solutions = self._unscaled(self._sequence.at_own(shifts)).astype(self.targets.dtype)
         V, left = self._checked(solutions, shifts)
         self.residual = self._relative(left)
         for _ in range(_CORRECTIONS):
@@ -256,15 +242,7 @@ class KrylovFactor(Factor):
             if not residual < 0.9 * self.residual:  # rounding is the limit
                 break
             solutions, V, self.residual = corrected, V_new, residual
-        coef, intercepts = self.rows.hyperplane(V, self.means)
-        if self._occupied is not None:  # what no row has, has no weight
-            coef, occupied = np.zeros((self._features, coef.shape[1]), coef.dtype), coef
-            coef[self._occupied] = occupied
-        return coef, intercepts
-
-    def _there(self, rows: Rows) -> Rows:
-        """Rows with the features that those of the fit have."""
-        return rows if self._occupied is None else rows.columns(self._occupied)
+        return self.rows.hyperplane(V, self.means)
 
     def _checked(self, solutions: Array, shifts: Array) -> tuple[Array, Array]:
         """Hyperplanes (d, t), and what is left of the right-hand sides with λ (t,) each."""
@@ -288,7 +266,7 @@ class KrylovFactor(Factor):
         sizes[sizes == 0.0] = 1.0
         again = self._equations.sequence((left / sizes).astype(self._equations.rows.rows.dtype))
         self._equations.reach(again, shifts, 0.1 * self._equations.limits.tolerance / self.residual)
-        return _at_own(again, shifts) * sizes.astype(left.dtype)
+        return again.at_own(shifts) * sizes.astype(left.dtype)
 
     def _relative(self, left: Array) -> float:
         whole = self._unscaled(self._sequence.norms[None])[0]
@@ -316,48 +294,18 @@ class KrylovFactor(Factor):
         )
         raise AttributeError(msg)
 
-    # --- new rows: each is a right-hand side of its own ---
+    # --- new rows ---
 
     def sensitivities(self, alpha: float, queries: Any) -> Array:
-        """Cost: as a fit to as many targets as there are new rows."""
-        found = np.empty((self.n, queries.shape[0]), self.targets.dtype)
-        shifts = self.scaled(np.array([alpha]))
-        for columns, start in self._as_right_hand_sides(queries):
-            sequence = self._equations.sequence(start)
-            self._equations.reach(sequence, shifts)
-            solutions = _at_own(sequence, np.repeat(shifts, start.shape[1]))
-            dual = self._equations.dual
-            found[:, columns] = solutions if dual else self._equations.rows.times(solutions)
+        found = self._new_rows().sensitivities(self.scaled(np.array([alpha])), queries)
         return self._with_mean(found)
 
     def variances(self, alpha: float, queries: Any, prior: Array) -> Array:
-        shifts = self.scaled(np.array([alpha]))
-        found = np.empty(queries.shape[0])
-        rows = rows_of(queries)
-        there = self._there(rows)
-        squares = self.rows.squares_of(there)
-        if there is not rows:  # of the other features nothing is known
-            beyond = rows.squares().astype(np.float64) - there.squares()
-            squares += np.maximum(beyond, 0.0) / self.rows.unit / self.rows.unit
-        for columns, start in self._as_right_hand_sides(queries):
-            sequence = self._equations.sequence(start)
-            self._equations.reach(sequence, shifts)
-            energies = sequence.energies(shifts)[:, 0]
-            if self._equations.dual:  # λ xᵀ(X̃ᵀX̃ + λ)⁻¹x = |x|² − (X̃x)ᵀ(X̃X̃ᵀ + λ)⁻¹X̃x
-                found[columns] = np.maximum(squares[columns] - energies, 0.0)
-            else:
-                known = np.square(start, dtype=np.float64).sum(axis=0)
-                found[columns] = energies * shifts + np.maximum(squares[columns] - known, 0.0)
-        return self.rows.unit**2 * found + self._variance_of_mean(alpha)
+        left = self._new_rows().leftovers(self.scaled(np.array([alpha])), queries)
+        return self.rows.unit**2 * left + self._variance_of_mean(alpha)
 
-    def _as_right_hand_sides(self, queries: Any) -> Iterator[tuple[slice, Array]]:
-        """New rows (m, d) as X̃x (n, b), or x (d, b), a few at a time: they are dense here."""
-        few = max(1, _QUERY_NUMBERS // max(self.rows.shape))
-        for columns in blocks(queries.shape[0], few):
-            rows = self._equations.rows
-            there = self._there(rows_of(queries[columns]))
-            x = self.rows.centred_like(there).T.astype(rows.rows.dtype)
-            yield columns, rows.times(x) if self._equations.dual else x
+    def _new_rows(self) -> NewRows:
+        return NewRows(self._equations, self.rows)
 
 
 def _norms(columns: Array) -> Array:
@@ -371,11 +319,3 @@ def _scales(targets: Array) -> Array | None:
     norms = np.where(norms > 0.0, norms, 1.0)
     spread = norms.max() / norms.min()
     return None if spread < _COMPARABLE else np.exp2(np.round(np.log2(norms)))
-
-
-def _at_own(sequence: LanczosSequence, shifts: Array) -> Array:
-    """Solutions (m, c) with a λ for every right-hand side: ``shifts`` (c,)."""
-    distinct, which = np.unique(shifts, return_inverse=True)
-    weights = sequence.weights(distinct)
-    own = weights[:, np.arange(shifts.size), which.reshape(-1)]
-    return sequence.combined(own[:, :, None])[:, :, 0]

@@ -79,27 +79,20 @@ class LanczosSequence:
     @property
     def largest(self) -> float:
         """The largest eigenvalue of A, from below: that of the tridiagonal matrices T."""
-        from scipy.linalg import eigvalsh_tridiagonal  # imported late, and seldom needed
-
-        if self.steps < 2:
-            return float(np.max(self._diagonal, initial=0.0))
-        alpha, beta = np.array(self._diagonal), np.array(self._below[:-1])
-        last = self.steps - 1
-        return max(
-            float(eigvalsh_tridiagonal(a, b, select="i", select_range=(last, last))[0])
-            for a, b in zip(alpha.T, beta.T, strict=True)
-        )
+        return max(float(values.max(initial=0.0)) for values in self._ritz_values())
 
     def above(self, limit: float) -> float:
         """The sum of eigenvalues of A above a limit, as far as a T knows them."""
+        return max(float(values[values > limit].sum()) for values in self._ritz_values())
+
+    def _ritz_values(self) -> Iterator[Array]:
+        """The eigenvalues of each T."""
         from scipy.linalg import eigvalsh_tridiagonal  # imported late, and seldom needed
 
         alpha, beta = np.array(self._diagonal), np.array(self._below[:-1])
-        sums = [0.0]
+        alpha = alpha.reshape(-1, self.norms.size)  # without a step, too
         for j in range(self.norms.size):
-            values = eigvalsh_tridiagonal(alpha[:, j], beta[:, j]) if self.steps > 1 else alpha[0]
-            sums.append(float(values[values > limit].sum()))
-        return max(sums)
+            yield eigvalsh_tridiagonal(alpha[:, j], beta[:, j]) if self.steps > 1 else alpha[:, j]
 
     # --- the sequence ---
 
@@ -235,6 +228,12 @@ class LanczosSequence:
 
         self.visit(weights, store)
         return result
+
+    def at_own(self, shifts: Array) -> Array:
+        """Solutions (m, c) with a λ for every right-hand side: ``shifts`` (c,)."""
+        distinct, which = np.unique(shifts, return_inverse=True)
+        own = self.weights(distinct)[:, np.arange(shifts.size), which.reshape(-1)]
+        return self.combined(own[:, :, None])[:, :, 0]
 
 
 def _inverse(norms: Array) -> Array:

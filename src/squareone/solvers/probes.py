@@ -38,6 +38,9 @@ class Leverages(ABC):
         self._columns = columns if u is None else columns - np.outer(u, u @ columns)
         self._sequence = equations.sequence(equations.right_hand_side(self._columns))
 
+    #: Whether these are estimates.
+    estimated: bool = False
+
     @property
     def all_kept(self) -> bool:
         """Whether no vector has to be made again."""
@@ -50,6 +53,10 @@ class Leverages(ABC):
     @abstractmethod
     def without_group(self, shifts: Array) -> list[Array]:
         """The same from parts of what it is estimated from; none where it is no estimate."""
+
+    def doubtful(self, shifts: Array) -> Array:
+        """Rows for which it is too rough an estimate, (n, L)."""
+        return np.zeros((self._weighting.n, shifts.size), bool)
 
     @abstractmethod
     def traces(self, shifts: Array) -> Array:
@@ -110,6 +117,8 @@ class Probes(Leverages):
         super().__init__(equations, (signs * sizes).astype(dtype))
         self._latest: tuple[bytes, Array, Array] | None = None
 
+    estimated = True
+
     def complements(self, shifts: Array) -> Array:
         means, variance = self._group_means(shifts)
         return self._estimate(means.mean(axis=0), variance / PROBES, shifts)
@@ -127,7 +136,7 @@ class Probes(Leverages):
         return self._group_means(shifts)[0].mean(axis=0).sum(axis=0)
 
     def doubtful(self, shifts: Array) -> Array:
-        """Rows whose noise is more than half of what was seen, (n, L): the estimate may be off."""
+        """Those whose noise is more than half of what was seen."""
         means, variance = self._group_means(shifts)
         seen = np.clip(means.mean(axis=0), *self._bounds(shifts))
         return variance / PROBES > 0.25 * np.square(seen)

@@ -58,6 +58,9 @@ class SpectralFactor(BasisFactor):
         with np.errstate(divide="ignore"):
             return (1.0 / (self.squares.astype(np.float64) + scaled)).astype(self.squares.dtype)
 
+    def settle(self) -> None:
+        self.system.settle()
+
     @property
     def takes_rows(self) -> bool:  # type: ignore[override]
         return self.system.takes_rows

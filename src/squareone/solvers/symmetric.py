@@ -103,6 +103,9 @@ class SymmetricSystem:
         """What λ has to be divided by for this matrix."""
         return self.unit, self.weighting.unit
 
+    def settle(self) -> None:
+        """Nothing of the user's is needed any more."""
+
     def queries(self, K: Array) -> Array:
         """Kernel values (m, n) of new rows with those of the fit, as the matrix sees them: (n, m).
 
