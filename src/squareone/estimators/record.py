@@ -307,7 +307,9 @@ class Record(Lasting):
             found = np.empty((self.kept.size, self.alphas.size))
             for alpha, columns in self.by_alpha():
 
-                def store(rows: slice, _: Array, some: Array, columns: Array = columns) -> None:
+                def store(
+                    rows: slice | Array, _: Array, some: Array, columns: Array = columns
+                ) -> None:
                     found[rows, columns[0] : columns[0] + 1] = some
 
                 factor.visit(np.array([alpha]), store)

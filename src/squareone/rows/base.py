@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
 import numpy as np
@@ -164,6 +164,11 @@ class Rows(ABC):
 
         Returns what is left of the budget.
         """
+
+    def row_blocks(self, size: int) -> Iterator[tuple[slice, Rows]]:
+        """All rows in order, at most ``size`` of them at a time."""
+        for rows in blocks(self.shape[0], size):
+            yield rows, self[rows]
 
     @abstractmethod
     def astype(self, dtype: np.dtype) -> Rows:

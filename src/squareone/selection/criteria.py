@@ -14,6 +14,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..solvers import Factor
+from ..solvers.factor import first_of
 
 __all__ = ["Criterion", "Fold", "Folds", "GeneralisedCrossValidation", "LeaveOneOut"]
 
@@ -68,9 +69,17 @@ class LeaveOneOut(Criterion):
     the rows.
 
     **Cost**: n·t divisions per λ beyond what the factorisation gives.
+
+    Parameters
+    ----------
+    sample : array (s,) or None
+        Rows, ascending, over which the mean is taken; None: all of them. Each is left out alone.
     """
 
     name = "loo"
+
+    def __init__(self, sample: Array | None = None) -> None:
+        self.sample = sample
 
     def measure(self, factor: Factor, alphas: Array) -> Measured:
         sums: dict[int, Array] = {}
@@ -78,27 +87,32 @@ class LeaveOneOut(Criterion):
         parts = factor.estimates_without(alphas)
         by_part: dict[int, list[Array]] = {}
 
-        def add(rows: slice, residuals: Array, complements: Array) -> None:
-            by_part[rows.start] = [_square_sums(residuals, part[rows]) for part in parts]
-            errors = np.divide(
-                residuals, complements[:, None, :], out=residuals, casting="same_kind"
-            )
-            sums[rows.start] = _moments(errors, None if root is None else root[rows])
+        def add(rows: slice | Array, residuals: Array, complements: Array) -> None:
+            first = first_of(rows)
+            by_part[first] = [_square_sums(residuals, part[rows]) for part in parts]
+            errors = factor.left_out(alphas, rows, residuals, complements)
+            sums[first] = _moments(errors, None if root is None else root[rows])
 
-        factor.visit(alphas, add)
+        factor.visit(alphas, add, self.sample)
         measured = _weighted_mean(_in_order(sums))
         if not parts:
             return measured
         return _jackknifed(measured, _in_order(by_part) / factor.weighting.total_root**2)
 
     def held_out(self, factor: Factor, alphas: Array) -> tuple[Array, Array]:
-        errors = np.empty((factor.n, factor.targets.shape[1], alphas.size), factor.targets.dtype)
+        held = np.arange(factor.n) if self.sample is None else self.sample
+        errors = np.empty((held.size, factor.targets.shape[1], alphas.size), factor.targets.dtype)
 
-        def store(rows: slice, residuals: Array, complements: Array) -> None:
-            errors[rows] = factor.weighting.unscale(residuals / complements[:, None, :], rows)
+        def store(rows: slice | Array, residuals: Array, complements: Array) -> None:
+            found = factor.left_out(alphas, rows, residuals, complements)
+            places = rows if isinstance(rows, slice) else np.searchsorted(held, rows)
+            errors[places] = factor.weighting.unscale(found, rows)
 
-        factor.visit(alphas, store)
-        return np.arange(factor.n), errors
+        factor.visit(alphas, store, self.sample)
+        return held, errors
+
+    def restricted(self, rows: Array) -> Criterion:
+        return LeaveOneOut()
 
 
 class GeneralisedCrossValidation(Criterion):
@@ -107,17 +121,7 @@ class GeneralisedCrossValidation(Criterion):
     name = "gcv"
 
     def measure(self, factor: Factor, alphas: Array) -> Measured:
-        sums: dict[int, tuple[Array, Array]] = {}
-
-        def add(rows: slice, residuals: Array, complements: Array) -> None:
-            squares = np.einsum("itl,itl->tl", residuals, residuals, dtype=np.float64)
-            sums[rows.start] = squares, complements.sum(axis=0, dtype=np.float64)
-
-        factor.visit(alphas, add)
-        squares = np.sum([sums[start][0] for start in sorted(sums)], axis=0)
-        traces = np.sum([sums[start][1] for start in sorted(sums)], axis=0)
-        if factor.estimated:  # each for a row of its own, not for their sum
-            traces = factor.n - factor.degrees_of_freedom(alphas)
+        squares, traces = factor.totals(alphas)
         means = squares / factor.weighting.total_root**2 / (traces / factor.n) ** 2
         means = np.vstack([means, means.mean(axis=0)])
         return Measured(means, np.full_like(means, np.nan))

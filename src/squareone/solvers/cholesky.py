@@ -20,7 +20,7 @@ from ..arrays import (
     triangular_product,
 )
 from ..errors import NotPositiveSemidefiniteError, SingularSystemError
-from .factor import Factor, Visitor
+from .factor import Factor, Visitor, shown_of
 from .folds import solve_fold
 from .spectral import not_semidefinite
 from .symmetric import SymmetricSystem
@@ -143,7 +143,7 @@ class CholeskyFactor(Factor):
     def _share_of_u(self) -> float:
         return 1.0 / (self.system.tau + self.shift)
 
-    def visit(self, alphas: Array, visitor: Visitor) -> None:
+    def visit(self, alphas: Array, visitor: Visitor, sample: Array | None = None) -> None:
         t = self.targets.shape[1]
         residuals = np.empty((self.n, t, alphas.size), self.targets.dtype)
         complements = np.empty((self.n, alphas.size))
@@ -151,7 +151,7 @@ class CholeskyFactor(Factor):
             self.factor(float(alpha))
             residuals[:, :, i] = self.solutions
             complements[:, i] = self.complements()
-        visitor(slice(0, self.n), residuals, complements)
+        shown_of(sample, visitor)(slice(0, self.n), residuals, complements)
 
     def errors_without(self, alphas: Array, removed: Array) -> Array:
         errors = np.empty((removed.size, self.targets.shape[1], alphas.size), self.targets.dtype)

@@ -18,7 +18,7 @@ from ..arrays import Array, blocks, for_each
 from .weighting import Weighting
 
 #: Called with rows, residuals (b, t, L) and complements (b, L).
-Visitor = Callable[[slice, Array, Array], None]
+Visitor = Callable[[slice | Array, Array, Array], None]
 
 # Columns (targets x λ) in one product, and numbers in one block of its result.
 PATH_COLUMNS = 512
@@ -63,11 +63,33 @@ class Factor(ABC):
         return self.targets.shape[0]
 
     @abstractmethod
-    def visit(self, alphas: Array, visitor: Visitor) -> None:
+    def visit(self, alphas: Array, visitor: Visitor, sample: Array | None = None) -> None:
         """Show residuals and complements for ``alphas`` (L,) to ``visitor``, by row blocks.
 
-        The visitor is called from several threads, each time with other rows.
+        The visitor is called from several threads, each time with other rows: slices of all of
+        them, or pieces of the ``sample`` (s,), ascending, where only those are asked about.
         """
+
+    def left_out(
+        self, alphas: Array, rows: slice | Array, residuals: Array, complements: Array
+    ) -> Array:
+        """Errors (b, t, L) without each of the rows that were visited; residuals may be lost."""
+        return np.divide(residuals, complements[:, None, :], out=residuals, casting="same_kind")
+
+    def totals(self, alphas: Array) -> tuple[Array, Array]:
+        """Σr² (t, L) and Σ(1 − h) (L,), up to the factor of residuals, for ``alphas`` (L,)."""
+        sums: dict[int, tuple[Array, Array]] = {}
+
+        def add(rows: slice | Array, residuals: Array, complements: Array) -> None:
+            squares = np.einsum("itl,itl->tl", residuals, residuals, dtype=np.float64)
+            sums[first_of(rows)] = squares, complements.sum(axis=0, dtype=np.float64)
+
+        self.visit(alphas, add)
+        squares = np.sum([sums[start][0] for start in sorted(sums)], axis=0)
+        traces = np.sum([sums[start][1] for start in sorted(sums)], axis=0)
+        if self.estimated:  # each for a row of its own, not for their sum
+            traces = self.n - self.degrees_of_freedom(alphas)
+        return squares, traces
 
     @abstractmethod
     def errors_without(self, alphas: Array, removed: Array) -> Array:
@@ -155,6 +177,15 @@ class Factor(ABC):
         Without row i the prediction is f(x) − e_i df(x)/dy_i, with its leave-one-out error e_i.
         """
 
+    def center_moves(
+        self, alpha: float, queries: Array, sensitivities: Array
+    ) -> tuple[Array, Array]:
+        """Rows (p,) that take more with them than their target, and f − f_{−i} there: (p, m, t).
+
+        Where a row is a center too, e_i df(x)/dy_i is not all that leaving it out changes.
+        """
+        return np.empty(0, int), np.empty((0, queries.shape[0], self.targets.shape[1]))
+
     @abstractmethod
     def variances(self, alpha: float, queries: Array, prior: Array) -> Array:
         """Posterior variance of f at new rows → (m,), at scale one; ``prior`` (m,) is k(x, x).
@@ -196,6 +227,26 @@ class Factor(ABC):
         return [alphas[piece] for piece in blocks(alphas.size, size)]
 
 
+def first_of(rows: slice | Array) -> int:
+    """The first of the rows that a visitor is shown."""
+    return int(rows.start if isinstance(rows, slice) else rows[0])
+
+
+def shown_of(sample: Array | None, visitor: Visitor) -> Visitor:
+    """A visitor of all rows that passes on those of the sample (s,), ascending; None: all."""
+    if sample is None:
+        return visitor
+
+    def some(rows: slice | Array, residuals: Array, complements: Array) -> None:
+        assert isinstance(rows, slice)
+        here = sample[np.searchsorted(sample, rows.start) : np.searchsorted(sample, rows.stop)]
+        if here.size:
+            places = here - rows.start
+            visitor(here, residuals[places], complements[places])
+
+    return some
+
+
 class BasisFactor(Factor):
     """A factorisation that is a basis A (n, k), each vector filtered by F(λ) (k,).
 
@@ -221,7 +272,20 @@ class BasisFactor(Factor):
     def filters(self, alphas: Array) -> Array:
         """F for ``alphas`` (L,): (k, L)."""
 
-    def visit(self, alphas: Array, visitor: Visitor) -> None:
+    def each_block(
+        self, size: int, look: Callable[[slice | Array, Array], None], sample: Array | None
+    ) -> None:
+        """Show rows of A, ``size`` of them at a time, on all cores: all, or those of a sample."""
+        if sample is None:
+            for_each(lambda rows: look(rows, self.basis(rows)), blocks(self.n, size))
+            return
+
+        def some(piece: slice) -> None:
+            look(sample[piece], self.basis(sample[piece]))
+
+        for_each(some, blocks(sample.size, size))
+
+    def visit(self, alphas: Array, visitor: Visitor, sample: Array | None = None) -> None:
         t = self.targets.shape[1]
         F = self.filters(alphas)
         filtered = (self.projections[:, :, None] * F[:, None, :]).reshape(F.shape[0], -1)
@@ -229,8 +293,7 @@ class BasisFactor(Factor):
 
         least: list[Array] = []
 
-        def block(rows: slice) -> None:
-            A = self.basis(rows)
+        def block(rows: slice | Array, A: Array) -> None:
             residuals = (A @ filtered).reshape(A.shape[0], t, alphas.size)
             complements = np.square(A) @ F
             if self.base_residuals is not None:
@@ -241,7 +304,7 @@ class BasisFactor(Factor):
                 least.append(complements.min(axis=0))
             visitor(rows, residuals, complements)
 
-        for_each(block, blocks(self.n, size))
+        self.each_block(size, block, sample)
         if least:
             self.least_complements.update(zip(alphas, np.min(least, axis=0), strict=True))
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array, blocks, shared_cores
-from .factor import Factor, Visitor
+from .factor import Factor, Visitor, shown_of
 from .features import CentredRows
 from .new_rows import NewRows
 from .normal import Limits, NormalEquations
@@ -180,14 +180,15 @@ class KrylovFactor(Factor):
         probed = self.leverages_at_hand
         return not (self._sequence.all_kept and (not probed or self._leverages.all_kept))
 
-    def visit(self, alphas: Array, visitor: Visitor) -> None:
+    def visit(self, alphas: Array, visitor: Visitor, sample: Array | None = None) -> None:
         shifts = self.reach(alphas)
+        show = shown_of(sample, visitor)
         complements = self._leverages.complements(shifts)
         self._equations.left_over(
             self._sequence,
             self._working_targets(),
             shifts,
-            lambda rows, left: visitor(rows, self._unscaled(left), complements[rows]),
+            lambda rows, left: show(rows, self._unscaled(left), complements[rows]),
         )
 
     def estimates_without(self, alphas: Array) -> list[Array]:

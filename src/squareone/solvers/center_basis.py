@@ -1,0 +1,133 @@
+"""The functions k(·, z_j) of a few centers, and the factor of the kernel matrix between them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ..arrays import (
+    TILE,
+    Array,
+    blocks,
+    cholesky,
+    clear_upper,
+    for_each,
+    frobenius_norm,
+    pivoted_cholesky,
+    power_of_two,
+    reciprocal_condition,
+)
+from ..errors import SingularSystemError
+from ..kernels import Kernel
+from ..kernels.tiles import kernel_matrix, origin_of
+from ..rows import Rows, rows_of
+
+# Rows in one piece of work of a core, and numbers in a block of kernel values: large enough for
+# matrix products at full speed.
+STRIP, BLOCK = 256, 8_388_608
+# Beyond these, squares of kernel values leave the range of the type.
+_SAFE = {np.dtype(np.float64): (1e-100, 1e100), np.dtype(np.float32): (1e-12, 1e12)}
+
+
+class CenterBasis:
+    """k(x, z_j) / unit for the centers z_j (m, d) that do not depend on the others: r of them.
+
+    Attributes
+    ----------
+    kernel : Kernel
+        With numbers for parameters.
+    points : array (r, d) or CSR matrix
+        The independent centers.
+    kept, dropped : array
+        Which of the centers asked for these are, in this order, and which ones depend on them:
+        equal points, or points that rounding cannot tell from combinations of others.
+    factor : array (r, r)
+        L, lower triangular with K = LLᵀ for the kernel matrix between the points over unit.
+    unit : float
+        A power of two; one unless kernel values are extreme.
+    condition : float
+        An estimate of that of K.
+
+    Notes
+    -----
+    **Cost**: m²d/2 multiplications, m³/3 flops, m² numbers.
+    """
+
+    def __init__(self, kernel: Kernel, points: Any, dtype: np.dtype) -> None:
+        self.kernel = kernel
+        self.dtype = dtype
+        exact = points.astype(np.float64, copy=False)
+        K = kernel_matrix(kernel, exact, both_triangles=False)
+        low, high = _SAFE[dtype]
+        peak = float(np.max(np.diagonal(K), initial=0.0))
+        self.unit = 1.0 if low < peak < high else power_of_two(np.diagonal(K))
+        if self.unit != 1.0:
+            K /= self.unit
+        self._factor(K, exact)
+        self.points = points if self.dropped.size == 0 else points[self.kept]
+        self._prepared = rows_of(self.points)
+        self._origin = origin_of(self.points) if self.size else np.zeros(points.shape[1], dtype)
+        self._right = kernel.right(self.points, self._origin)
+
+    def _factor(self, K: Array, points: Any) -> None:
+        """Plain Cholesky where that is safe, which is several times as fast; else with pivots."""
+        m = K.shape[0]
+        norm = frobenius_norm(K)
+        diagonal = np.diagonal(K).copy()
+        tolerance = m * float(np.finfo(self.dtype).eps) * float(np.max(diagonal, initial=0.0))
+        order, rank = np.arange(m), m
+        try:
+            cholesky(K)
+            independent = bool((np.square(np.diagonal(K)) > tolerance).all())
+        except SingularSystemError:
+            independent = False
+        if not independent:
+            K = kernel_matrix(self.kernel, points, both_triangles=False)
+            if self.unit != 1.0:
+                K /= self.unit
+            rank, order = pivoted_cholesky(K, tolerance)
+            K = np.ascontiguousarray(K[:rank, :rank])
+        clear_upper(K)
+        self.factor = K
+        self.kept, self.dropped = order[:rank], np.sort(order[rank:])
+        rcond = reciprocal_condition(K, norm) if rank else 1.0
+        self.condition = 1.0 / rcond if rcond > 0 else np.inf
+
+    @property
+    def size(self) -> int:
+        """r, the number of independent centers."""
+        return self.kept.size
+
+    def values(self, rows: Rows, shift: Array | None = None, root: Array | None = None) -> Array:
+        """√w (k(x, z) / unit − shift) for rows (b, d) → (b, r), on all cores.
+
+        Cost: b·r·d multiplications.
+        """
+        b = rows.shape[0]
+        K = np.empty((b, self.size), self.dtype)
+        columns = blocks(self.size, TILE)
+
+        def strip(part: slice) -> None:
+            left = self.kernel.left(rows[part].like(self._prepared).X, self._origin)
+            out = K[part]
+            for tile in columns:
+                self.kernel.fill(left, self._right[tile], out[:, tile])
+            if self.unit != 1.0:
+                out /= self.dtype.type(self.unit)
+            if shift is not None:
+                out -= shift
+            if root is not None:
+                out *= root[part, None]
+
+        for_each(strip, blocks(b, STRIP))
+        return K
+
+    def block_rows(self) -> int:
+        """Rows whose kernel values are held at a time."""
+        return max(STRIP, BLOCK // max(1, self.size))
+
+    def passes(self, rows: Rows) -> Iterator[tuple[slice, Rows]]:
+        """All rows, a block at a time."""
+        return rows.row_blocks(self.block_rows())

@@ -1,0 +1,73 @@
+"""What a ridge regression needs of its rows: sums, which can be added and taken apart again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..arrays import Array, add_gram, divide_by_cholesky, solve_triangular
+
+
+@dataclass
+class FeatureSums:
+    """Sums over rows with features z (k,), targets ỹ and weights w; rows come scaled by √w.
+
+    Attributes
+    ----------
+    gram : array (k, k)
+        Σ w zzᵀ: its lower triangle.
+    first : array (k,)
+        Σ w z.
+    cross : array (k, t)
+        Σ w z ỹᵀ.
+    targets : array (t,)
+        Σ w ỹ.
+    total : float
+        Σ w.
+    """
+
+    gram: Array
+    first: Array
+    cross: Array
+    targets: Array
+    total: float = 0.0
+
+    @classmethod
+    def zero(cls, k: int, t: int) -> FeatureSums:
+        return cls(np.zeros((k, k)), np.zeros(k), np.zeros((k, t)), np.zeros(t))
+
+    def add(self, Z: Array, targets: Array, root: Array | None) -> None:
+        """Some rows ``Z`` (b, k) and ``targets`` (b, t), both scaled by √w ``root`` (b,).
+
+        **Cost**: bk² flops.
+        """
+        add_gram(self.gram, Z)
+        ones = np.ones(Z.shape[0], Z.dtype) if root is None else root
+        self.first += ones @ Z
+        self.cross += Z.T @ targets
+        self.targets += ones @ targets
+        self.total += float(np.square(ones, dtype=np.float64).sum())
+
+    def without(self, other: FeatureSums) -> FeatureSums:
+        """The sums over the rows that are not in ``other``."""
+        return FeatureSums(
+            self.gram - other.gram,
+            self.first - other.first,
+            self.cross - other.cross,
+            self.targets - other.targets,
+            self.total - other.total,
+        )
+
+    def divide(self, L: Array) -> None:
+        """Turn features z into L⁻¹z, for a lower triangular ``L`` (k, k): k³ flops."""
+        divide_by_cholesky(self.gram, L)
+        self.first = solve_triangular(L, self.first[:, None])[:, 0]
+        self.cross = solve_triangular(L, self.cross)
+
+    def centre(self) -> None:
+        """Sums of the same with z and ỹ less their means: what an intercept leaves."""
+        if self.total > 0:
+            mean = self.first / self.total
+            self.gram -= np.outer(mean, self.first)
+            self.cross -= np.outer(mean, self.targets)

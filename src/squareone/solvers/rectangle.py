@@ -1,0 +1,298 @@
+"""``rectangle``: all rows in the fit, a few of them as centers: ridge regression in k(x, z_j)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..arrays import (
+    Array,
+    blocks,
+    eigh,
+    for_each,
+    solve_from_right,
+    solve_transposed,
+    solve_triangular,
+)
+from ..rows import Rows, rows_of
+from .center_basis import STRIP, CenterBasis
+from .feature_sums import FeatureSums
+from .honest import CenterRemoval, errors_without_rows
+from .ridge import RidgeFactor
+from .weighting import Weighting
+
+# The kernel values themselves are summed, and divided by the factor of K afterwards, while that
+# costs at most this much relative accuracy; otherwise every block is divided first.
+_SAFE_SUMS = {np.dtype(np.float64): 1e-10, np.dtype(np.float32): 1e-4}
+# Features beyond which float32 rows have their eigenvectors computed in float32.
+_LARGE = 2048
+# Bytes of a sample's basis that are kept from one visit to the next.
+_KEPT_BYTES = 536_870_912
+
+#: Told how many rows have been summed.
+Watcher = Callable[[int], None]
+
+
+class RectangleFactor(RidgeFactor):
+    """min Σ w(y − b − Σ_j c_j k(x, z_j))² + λ cᵀKc over coefficients c of r centers z_j.
+
+    With K = LLᵀ it is a ridge regression in the features z(x) = L⁻¹k(x), centred for the intercept:
+    Z̃ᵀZ̃ = VS²Vᵀ answers for every λ, as in ``gram``.
+
+    A row that is a center shapes the basis as well, and would still do so when it is left out. Here
+    it takes its center with it, in closed form.
+
+    **Cost**: nr(d + r) multiplications in one pass over the rows, 10r³ and r² numbers; the
+    leverages of s rows 2sr² more. A fold costs 2r² for each of its rows and 12r³.
+
+    Parameters
+    ----------
+    basis : CenterBasis
+    rows : Rows
+        All rows (n, d).
+    Y : array (n, t)
+    weighting : Weighting
+    center_rows : array (r,)
+        Which of the rows each center is; −1 for one that is no row.
+    watch : callable
+        Told how many rows have been summed.
+    """
+
+    def __init__(
+        self,
+        basis: CenterBasis,
+        rows: Rows,
+        Y: Array,
+        weighting: Weighting,
+        center_rows: Array,
+        watch: Watcher = lambda rows: None,
+    ) -> None:
+        self.centers = basis
+        self.rows = rows
+        self.weighting = weighting
+        self.targets, self.means = weighting.targets(Y)
+        self._centers_by_row(center_rows)
+        u = weighting.direction
+        self._shift = None if u is None else self._typical_values()
+        eps = float(np.finfo(self.targets.dtype).eps)
+        self._divided_first = eps * basis.condition > _SAFE_SUMS[self.targets.dtype]
+        self._sums = self._summed(watch)
+        self._decompose()
+        self._set_base()
+        self._sampled: tuple[bytes, Array] | None = None
+
+    def _centers_by_row(self, center_rows: Array) -> None:
+        """Rows that are centers, ascending, and which center each of them is."""
+        there = np.flatnonzero(center_rows >= 0)
+        order = there[np.argsort(center_rows[there], kind="stable")]
+        self._center_rows, self._center_places = center_rows[order], order
+
+    def _typical_values(self) -> Array:
+        """About the mean of k(x, z) over the rows (r,): taken off before anything is squared."""
+        L, r = self.centers.factor, self.centers.size
+        return (L @ (L.T @ np.full(r, 1.0 / max(r, 1)))).astype(self.targets.dtype)
+
+    # --- sums over the rows ---
+
+    def _features(self, rows: Rows, root: Array | None, *, divided: bool) -> Array:
+        """√w (k − shift), or √w L⁻¹(k − shift), of rows (b, d) → (b, r)."""
+        Z = self.centers.values(rows, self._shift, root)
+        if divided:
+            solve_from_right(self.centers.factor.astype(Z.dtype, copy=False), Z)
+        return Z
+
+    def features(self, rows: Array, root: Array | None) -> Array:
+        """√w L⁻¹(k − shift) of some of the rows (m,) → (m, r)."""
+        return self._features(self.rows[rows], root, divided=True)
+
+    def _summed(self, watch: Watcher) -> FeatureSums:
+        """Over all rows, in one pass: of L⁻¹(k − shift), not centred."""
+        sums = FeatureSums.zero(self.centers.size, self.targets.shape[1])
+        root = self.weighting.root
+        for part, block in self.centers.passes(self.rows):
+            some = None if root is None else root[part]
+            Z = self._features(block, some, divided=self._divided_first)
+            sums.add(Z, self.targets[part], some)
+            watch(part.stop)
+        if not self._divided_first:
+            sums.divide(self.centers.factor)
+        return sums
+
+    def _summed_over(self, rows: Array) -> FeatureSums:
+        """The same over some rows (m,)."""
+        sums = FeatureSums.zero(self.centers.size, self.targets.shape[1])
+        for piece in blocks(rows.size, self.centers.block_rows()):
+            some = rows[piece]
+            root = None if self.weighting.root is None else self.weighting.root[some]
+            sums.add(self.features(some, root), self.targets[some], root)
+        return sums
+
+    def _decompose(self) -> None:
+        """Axes and squares of the centred features."""
+        sums, intercept = self._sums, self.weighting.direction is not None
+        gram, mean = sums.gram.copy(), np.zeros(self.centers.size)
+        if intercept:
+            mean = sums.first / sums.total
+            gram -= np.outer(mean, sums.first)
+        large = self.targets.dtype == np.float32 and self.centers.size > _LARGE
+        values, V = eigh(gram.astype(np.float32) if large else gram)
+        self.squares = np.maximum(values.astype(np.float64), 0.0)
+        L = self.centers.factor
+        # f = Σ c_j k(x, z_j) with c = axes a, and a the coefficients along the principal axes
+        self.axes = solve_transposed(L, V.astype(np.float64)).astype(self.targets.dtype)
+        self.projections = (V.T @ sums.cross).astype(self.targets.dtype)
+        # L times the mean feature, back among kernel values
+        self._mean = L @ mean
+        self._off = None
+        if self._shift is not None:
+            self._mean += self._shift
+            self._off = self._mean.astype(self.targets.dtype)
+        self.alpha_units = (self.centers.unit, self.weighting.unit)
+        self.largest = self._in_user_units(float(np.max(self.squares, initial=0.0)))
+        self.rounded = self.largest * self._amplified()
+
+    def _amplified(self) -> float:
+        """How much more than its own rounding the Gram matrix of the features has."""
+        return 1.0 if self._divided_first else max(1.0, self.centers.condition)
+
+    def _in_user_units(self, square: float) -> float:
+        for unit in self.alpha_units:
+            square *= unit
+        return min(square, float(np.finfo(np.float64).max))
+
+    @property
+    def explained_trace(self) -> float:
+        """The share of Σ w k(x, x) that the centers explain: Σ w |L⁻¹k(x)|² over it."""
+        sums, L = self._sums, self.centers.factor
+        explained = float(np.trace(sums.gram))
+        if self._shift is not None:  # the features were those of k − shift
+            off = solve_triangular(L, self._shift.astype(np.float64)[:, None])[:, 0]
+            explained += float(2.0 * off @ sums.first + sums.total * (off @ off))
+        whole, root = 0.0, self.weighting.root
+        for part, block in self.rows.row_blocks(self.centers.block_rows()):
+            diagonal = self.centers.kernel.diagonal(block.X).astype(np.float64)
+            shares = 1.0 if root is None else np.square(root[part], dtype=np.float64)
+            whole += float(np.sum(diagonal / self.centers.unit * shares))
+        return min(explained / whole, 1.0) if whole > 0 else 1.0
+
+    # --- all rows, every λ ---
+
+    def rows_times(self, V: Array, rows: slice | Array) -> Array:
+        return self._block_times(V, self.rows[rows], rows)
+
+    def _block_times(self, V: Array, block: Rows, rows: slice | Array) -> Array:
+        root = None if self.weighting.root is None else self.weighting.root[rows]
+        return self.centers.values(block, self._off, root) @ V
+
+    def row_blocks(self) -> list[slice]:
+        return blocks(self.n, self.centers.block_rows())
+
+    def other_times(self, X: Any, V: Array) -> Array:
+        return self.centers.values(rows_of(X), self._off) @ V
+
+    def settle(self) -> None:
+        self.rows = self.rows.copy()
+        self._sampled = None
+
+    def each_block(
+        self, size: int, look: Callable[[slice | Array, Array], None], sample: Array | None
+    ) -> None:
+        if sample is not None:
+            A = self._basis_of_sample(sample)
+            for_each(lambda piece: look(sample[piece], A[piece]), blocks(sample.size, size))
+            return
+        for part, block in self.centers.passes(self.rows):
+
+            def some(piece: slice, part: slice = part, block: Rows = block) -> None:
+                rows = slice(part.start + piece.start, part.start + piece.stop)
+                look(rows, self._block_times(self.axes, block[piece], rows))
+
+            for_each(some, blocks(block.shape[0], max(size, STRIP)))
+
+    def _basis_of_sample(self, sample: Array) -> Array:
+        """Kept from one visit to the next, unless it is large."""
+        key = sample.tobytes()
+        if self._sampled is not None and self._sampled[0] == key:
+            return self._sampled[1]
+        A = self.basis(sample)
+        if A.nbytes <= _KEPT_BYTES:
+            self._sampled = key, A
+        return A
+
+    def left_out(
+        self, alphas: Array, rows: slice | Array, residuals: Array, complements: Array
+    ) -> Array:
+        errors = super().left_out(alphas, rows, residuals, complements)
+        places, own = self._centers_among(rows)
+        if places.size:
+            numbers = places + rows.start if isinstance(rows, slice) else rows[places]
+            removal = CenterRemoval(self, alphas, self.basis(numbers), own, complements[places])
+            errors[places] += removal.further_errors(errors[places])
+        return errors
+
+    def _centers_among(self, rows: slice | Array) -> tuple[Array, Array]:
+        """Places of rows that are centers, and which centers they are."""
+        if isinstance(rows, slice):
+            low, high = np.searchsorted(self._center_rows, [rows.start, rows.stop])
+            return self._center_rows[low:high] - rows.start, self._center_places[low:high]
+        _, places, which = np.intersect1d(
+            rows, self._center_rows, assume_unique=True, return_indices=True
+        )
+        return places, self._center_places[which]
+
+    def totals(self, alphas: Array) -> tuple[Array, Array]:
+        """In closed form: ‖r‖² = ỹᵀỹ − gᵀ(2/(S² + λ) − S²/(S² + λ)²)g."""
+        gains = 1.0 / (self.squares[:, None] + self.scaled(alphas))
+        taken = 2.0 * gains - self.squares[:, None] * np.square(gains)
+        squares = np.square(self.targets, dtype=np.float64).sum(axis=0)
+        left = squares[:, None] - np.square(self.projections, dtype=np.float64).T @ taken
+        return np.maximum(left, 0.0), self.n - self.degrees_of_freedom(alphas)
+
+    def errors_without(self, alphas: Array, removed: Array) -> Array:
+        """Without the centers that are among the rows removed; for any number of rows."""
+        if 2 * removed.size <= self.n:
+            rest = self._sums.without(self._summed_over(removed))
+        else:  # fewer to add than to take off
+            rest = self._summed_over(np.delete(np.arange(self.n), removed))
+        gone = self._center_places[np.isin(self._center_rows, removed)]
+        return errors_without_rows(self, rest, alphas, removed, gone)
+
+    # --- the model, and new rows ---
+
+    def coefficients(self, alphas: Array) -> tuple[Array, Array]:
+        C = self.axes @ (-self.filters(alphas) * self.projections)
+        intercepts = np.zeros(C.shape[1])
+        if self._off is not None:
+            intercepts = self.means - self._mean @ C
+        return C / C.dtype.type(self.centers.unit), intercepts
+
+    def center_moves(self, alpha: float, queries: Any, sensitivities: Array) -> tuple[Array, Array]:
+        rows = self._center_rows
+        if rows.size == 0:
+            return super().center_moves(alpha, queries, sensitivities)
+        alphas = np.array([alpha])
+        root = None if self.weighting.root is None else self.weighting.root[rows]
+        _, A, residuals, complements = self._at(alphas, rows)
+        errors = super().left_out(alphas, rows, residuals, complements)
+        removal = CenterRemoval(self, alphas, A, self._center_places, complements)
+        return rows, removal.moves(self.view(queries), sensitivities[rows], errors, root)
+
+    def _at(self, alphas: Array, rows: Array) -> tuple[Array, Array, Array, Array]:
+        """Rows with their basis (m, k), residuals (m, t, L) and complements (m, L)."""
+        A, residuals = self._fitted(alphas, rows)
+        complements = np.square(A) @ self.filters(alphas)
+        assert self.base_complements is not None
+        return rows, A, residuals, complements + self.base_complements[rows, None]
+
+    def variances(self, alpha: float, queries: Any, prior: Array) -> Array:
+        """That of f in the space of the centers, and all that they cannot explain of k(x, x)."""
+        K = self.centers.values(rows_of(queries)).astype(np.float64)
+        solve_from_right(self.centers.factor, K)
+        unseen = np.maximum(prior - self.centers.unit * np.square(K).sum(axis=1), 0.0)
+        seen = np.square(self.view(queries), dtype=np.float64).T @ self.gains(alpha)
+        return unseen + alpha / self.weighting.unit * seen + self._variance_of_mean(alpha)
+
+    def _relative_rounding(self) -> float:
+        return super()._relative_rounding() * self._amplified()
