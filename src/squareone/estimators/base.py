@@ -39,7 +39,8 @@ from .written import Written
 _LENGTHY = 1.5e11
 
 CRITERIA = ("loo", "gcv", "holdout", "marginal_likelihood")
-SOLVERS = ("auto", "cholesky", "gram", "krylov", "spectral", "svd")
+EXACT_SOLVERS = ("cholesky", "gram", "krylov", "spectral", "svd")
+SOLVERS = ("auto", *EXACT_SOLVERS, *CENTER_SOLVERS)
 #: Iterations where ``max_iter`` says nothing.
 MOST_ITERATIONS = 1000
 
@@ -57,6 +58,14 @@ class RegularisedLeastSquares(CallbackSupport, Written):
         "kernel": [StrOptions(set(BY_NAME)), Kernel],
         "alpha": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left"), "array-like"],
         "solver": [StrOptions(set(SOLVERS))],
+        "centers": [
+            None,
+            StrOptions({"auto"}),
+            Interval(Integral, 1, None, closed="left"),
+            Selector,
+            "array-like",
+            "sparse matrix",
+        ],
         "criterion": [StrOptions(set(CRITERIA))],
         "cv": [
             None,
@@ -74,6 +83,9 @@ class RegularisedLeastSquares(CallbackSupport, Written):
         "verbose": ["verbose"],
         "tol": [Interval(Real, 0, 1, closed="neither")],
         "max_iter": [None, Interval(Integral, 1, None, closed="left")],
+        "loo_rows": [StrOptions({"auto"}), None, Interval(Integral, 2, None, closed="left")],
+        "time_limit": [None, Interval(Real, 0, None, closed="neither")],
+        "checkpoint": [None, str, os.PathLike],
     }
 
     def __init__(
@@ -82,6 +94,7 @@ class RegularisedLeastSquares(CallbackSupport, Written):
         alpha: Any = "auto",
         *,
         solver: str = "auto",
+        centers: Any = None,
         criterion: str = "loo",
         cv: Any = None,
         scoring: Any = None,
@@ -94,10 +107,14 @@ class RegularisedLeastSquares(CallbackSupport, Written):
         verbose: int = 0,
         tol: float = 1e-4,
         max_iter: int | None = None,
+        loo_rows: int | str | None = "auto",
+        time_limit: float | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
     ) -> None:
         self.kernel = kernel
         self.alpha = alpha
         self.solver = solver
+        self.centers = centers
         self.criterion = criterion
         self.cv = cv
         self.scoring = scoring
@@ -110,6 +127,9 @@ class RegularisedLeastSquares(CallbackSupport, Written):
         self.verbose = verbose
         self.tol = tol
         self.max_iter = max_iter
+        self.loo_rows = loo_rows
+        self.time_limit = time_limit
+        self.checkpoint = checkpoint
 
     # --- what a subclass says ---
 

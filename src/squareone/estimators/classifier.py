@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -143,6 +144,7 @@ coef_, intercept_, n_iter_, residual_, plan_, n_features_in_, feature_names_in_
         alpha: Any = "auto",
         *,
         solver: str = "auto",
+        centers: Any = None,
         criterion: str = "loo",
         cv: Any = None,
         scoring: Any = None,
@@ -155,6 +157,9 @@ coef_, intercept_, n_iter_, residual_, plan_, n_features_in_, feature_names_in_
         verbose: int = 0,
         tol: float = 1e-4,
         max_iter: int | None = None,
+        loo_rows: int | str | None = "auto",
+        time_limit: float | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
         class_weight: dict[Any, float] | str | None = None,
         calibration: str | None = "temperature",
         threshold: Any = None,
@@ -164,6 +169,7 @@ coef_, intercept_, n_iter_, residual_, plan_, n_features_in_, feature_names_in_
             kernel,
             alpha,
             solver=solver,
+            centers=centers,
             criterion=criterion,
             cv=cv,
             scoring=scoring,
@@ -176,6 +182,9 @@ coef_, intercept_, n_iter_, residual_, plan_, n_features_in_, feature_names_in_
             verbose=verbose,
             tol=tol,
             max_iter=max_iter,
+            loo_rows=loo_rows,
+            time_limit=time_limit,
+            checkpoint=checkpoint,
         )
         self.class_weight = class_weight
         self.calibration = calibration

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -173,6 +174,7 @@ class RLSRegressor(RegressorMixin, RegularisedLeastSquares):
         alpha: Any = "auto",
         *,
         solver: str = "auto",
+        centers: Any = None,
         criterion: str = "loo",
         cv: Any = None,
         scoring: Any = None,
@@ -185,12 +187,16 @@ class RLSRegressor(RegressorMixin, RegularisedLeastSquares):
         verbose: int = 0,
         tol: float = 1e-4,
         max_iter: int | None = None,
+        loo_rows: int | str | None = "auto",
+        time_limit: float | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
         scale: float | str = "auto",
     ) -> None:
         super().__init__(
             kernel,
             alpha,
             solver=solver,
+            centers=centers,
             criterion=criterion,
             cv=cv,
             scoring=scoring,
@@ -203,6 +209,9 @@ class RLSRegressor(RegressorMixin, RegularisedLeastSquares):
             verbose=verbose,
             tol=tol,
             max_iter=max_iter,
+            loo_rows=loo_rows,
+            time_limit=time_limit,
+            checkpoint=checkpoint,
         )
         self.scale = scale
 

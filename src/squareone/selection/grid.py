@@ -18,6 +18,8 @@ _DECADES = {np.dtype(np.float64): 8, np.dtype(np.float32): 4}
 MARGIN, SINGLE_MARGIN = 128.0, 16.0
 # Beyond a million times the largest eigenvalue the fit is the mean to six digits.
 _HIGHEST = 1e6
+#: Where every λ is dear: the ratio of one to the next.
+NEIGHBOUR = 4.0
 
 
 @dataclass
@@ -106,17 +108,23 @@ def choose_automatically(objective: Objective, factor: Factor) -> Path:
         return evaluate(objective, factor, np.array([1.0]))
     low, high = lowest_alpha(factor), min(_HIGHEST * largest, np.finfo(np.float64).max / 1e6)
     decades, wider = factor.grid_decades or (_DECADES[factor.targets.dtype], 2)
+    wider = wider if factor.start is None else np.log10(NEIGHBOUR)
     top = max(largest, 10.0 * low)
     bottom = max(low, min(top * 10.0**-decades, factor.typical))
-    path = evaluate(objective, factor, _between(bottom, top))
+    if factor.start is None:
+        path = evaluate(objective, factor, _between(bottom, top))
+    else:
+        middle = float(np.clip(factor.start, low, high))
+        bottom, top = max(low, middle / NEIGHBOUR), min(high, middle * NEIGHBOUR)
+        path = evaluate(objective, factor, np.array([bottom, middle, top]))
     while True:
         strict = _strictly_best(path)
         if 0 in strict and bottom > low * 1.01 and not factor.exhausted:
             bottom, old = max(low, bottom / 10.0**wider), bottom
-            more = _between(bottom, old)[:-1]
+            more = _between(bottom, old)[:-1] if factor.start is None else np.array([bottom])
         elif path.alphas.size - 1 in strict and top < high * 0.99:
             top, old = min(high, top * 10.0**wider), top
-            more = _between(old, top)[1:]
+            more = _between(old, top)[1:] if factor.start is None else np.array([top])
         else:
             break
         path = Path.merge([path, evaluate(objective, factor, more)])

@@ -5,6 +5,8 @@ residuals, complements of the leverages, errors without a set of rows, degrees o
 coefficients. :mod:`~squareone.solvers.plan` chooses among them.
 """
 
+from .center_basis import CenterBasis
+from .center_costs import CENTER_SOLVERS
 from .cholesky import CholeskyFactor
 from .costs import Task
 from .factor import Factor
@@ -12,13 +14,18 @@ from .features import CentredRows, DualFeatures
 from .gram import GramFactor
 from .krylov import KrylovFactor
 from .normal import Limits
-from .plan import Plan, make_plan
+from .nystrom import NystromFactor
+from .pcg import PcgFactor
+from .plan import Plan, choose_centers, make_plan
+from .rectangle import RectangleFactor
 from .spectral import SpectralFactor
 from .symmetric import SymmetricSystem
 from .thin_svd import SvdFactor
 from .weighting import Weighting
 
 __all__ = [
+    "CENTER_SOLVERS",
+    "CenterBasis",
     "CentredRows",
     "CholeskyFactor",
     "DualFeatures",
@@ -26,11 +33,15 @@ __all__ = [
     "GramFactor",
     "KrylovFactor",
     "Limits",
+    "NystromFactor",
+    "PcgFactor",
     "Plan",
+    "RectangleFactor",
     "SpectralFactor",
     "SvdFactor",
     "SymmetricSystem",
     "Task",
     "Weighting",
+    "choose_centers",
     "make_plan",
 ]

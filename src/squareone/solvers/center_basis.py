@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -100,28 +100,54 @@ class CenterBasis:
         """r, the number of independent centers."""
         return self.kept.size
 
+    def strips(
+        self,
+        rows: Rows,
+        look: Callable[[slice, Array], None],
+        *,
+        size: int,
+        hands: int,
+        shift: Array | None = None,
+        root: Array | None = None,
+        out: Array | None = None,
+    ) -> None:
+        """Show √w (k(x, z) / unit − shift) for strips of rows (b, d), on all cores.
+
+        The strips are dealt to so many hands, so that what each adds up does not depend on which
+        core was first. They are written into ``out`` (b, r), or into memory that is used again.
+        """
+        parts, columns = blocks(rows.shape[0], size), blocks(self.size, TILE)
+
+        def fill(part: slice, K: Array) -> None:
+            left = self.kernel.left(rows[part].like(self._prepared).X, self._origin)
+            for tile in columns:
+                self.kernel.fill(left, self._right[tile], K[:, tile])
+            if self.unit != 1.0:
+                K /= self.dtype.type(self.unit)
+            if shift is not None:
+                K -= shift
+            if root is not None:
+                K *= root[part, None]
+
+        def deal(hand: int) -> None:
+            own = None if out is not None else np.empty((size, self.size), self.dtype)
+            for part in parts[hand::hands]:
+                K = own[: part.stop - part.start] if out is None else out[part]
+                fill(part, K)
+                look(part, K)
+
+        for_each(deal, range(min(hands, len(parts))))
+
     def values(self, rows: Rows, shift: Array | None = None, root: Array | None = None) -> Array:
         """√w (k(x, z) / unit − shift) for rows (b, d) → (b, r), on all cores.
 
         Cost: b·r·d multiplications.
         """
-        b = rows.shape[0]
-        K = np.empty((b, self.size), self.dtype)
-        columns = blocks(self.size, TILE)
-
-        def strip(part: slice) -> None:
-            left = self.kernel.left(rows[part].like(self._prepared).X, self._origin)
-            out = K[part]
-            for tile in columns:
-                self.kernel.fill(left, self._right[tile], out[:, tile])
-            if self.unit != 1.0:
-                out /= self.dtype.type(self.unit)
-            if shift is not None:
-                out -= shift
-            if root is not None:
-                out *= root[part, None]
-
-        for_each(strip, blocks(b, STRIP))
+        K = np.empty((rows.shape[0], self.size), self.dtype)
+        hands = -(-rows.shape[0] // STRIP)
+        self.strips(
+            rows, lambda part, K: None, size=STRIP, hands=hands, shift=shift, root=root, out=K
+        )
         return K
 
     def block_rows(self) -> int:

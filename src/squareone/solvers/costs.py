@@ -27,6 +27,7 @@ AT_ONCE = 2e9
 #: The stages of a fit, by the names under which their seconds are counted, in their order.
 STAGES = (
     "search for the width",
+    "choice of centers",
     "start of the search",
     "kernel matrix",
     "search in float32",
@@ -87,6 +88,14 @@ class Task:
         Features that are not zero in all rows; all of them where it is left at zero.
     kept : bool
         Whether the rows have to be kept, for what is asked later.
+    centers : int
+        Points that carry coefficients; zero for all rows.
+    sampled : int
+        Rows over which the leave-one-out error is taken; zero for all of them.
+    streamed : bool
+        Whether rows are read block by block, and never held.
+    without_rows : bool
+        Whether the criterion leaves no rows out.
     """
 
     n: int
@@ -110,6 +119,10 @@ class Task:
     unregularised: bool = False
     occupied: int = 0
     kept: bool = True
+    centers: int = 0
+    sampled: int = 0
+    streamed: bool = False
+    without_rows: bool = False
 
     @property
     def numbers(self) -> int:
@@ -153,18 +166,19 @@ class Candidate:
         return sum(w.flops for w in self.work)
 
 
-def candidates_for(task: Task) -> list[Candidate]:
-    """Every way to do it, in whatever memory."""
+def exact_candidates(task: Task) -> list[Candidate]:
+    """Every way to do it with all rows as centers, in whatever memory."""
     if not task.linear:
         return [_cholesky(task), _spectral(task)]
     return [_gram(task), _svd(task), _cholesky(task), _spectral(task), krylov(task)]
 
 
-def _path_length(task: Task) -> int:
+def path_length(task: Task) -> int:
+    """How many λ are looked at."""
     return 60 if isinstance(task.alphas, str) else task.alphas
 
 
-def _counted(
+def counted(
     task: Task, kind: str, flops: float, size: float, bits: int = 0, *, times: float = 1.0
 ) -> Work:
     """Flops, in the precision of the rows or in another: in half of it they count half.
@@ -175,7 +189,8 @@ def _counted(
     return Work(kind, times * flops, size, bits, flops * min(1.0, bits / task.bits))
 
 
-def _during(stage: str, work: Iterable[Work]) -> list[Work]:
+def during(stage: str, work: Iterable[Work]) -> list[Work]:
+    """The same, in a stage of the fit."""
     return [replace(w, stage=stage) for w in work]
 
 
@@ -204,7 +219,7 @@ def _cholesky(task: Task) -> Candidate:
         form = "one Cholesky factorisation"
         work = [
             *_kernel(task, n),
-            *_during("factorisation", [_counted(task, "cholesky", n**3 / 3, n)]),
+            *during("factorisation", [counted(task, "cholesky", n**3 / 3, n)]),
             Work("pass", 1.0 * n * n * task.itemsize, n, task.bits, stage="coefficients"),
         ]
         if _visits(task):
@@ -221,7 +236,7 @@ def _cholesky(task: Task) -> Candidate:
         form = "a Cholesky factorisation per alpha"
         work = [
             *_kernel(task, n),
-            *_during("path", _steps(task, n, _path_length(task))),
+            *during("path", _steps(task, n, path_length(task))),
             # the best one once more, which the round number of flops leaves out
             Work("cholesky", n**3 / 3, n, task.bits, stage="coefficients"),
             Work("inverse", n**3 / 3, n, task.bits, stage="leave-one-out values"),
@@ -234,19 +249,19 @@ def _search(task: Task) -> list[Work]:
     """For the best λ, after that of the width if there is one, which has come close to it."""
     n = task.n
     if width_search(task):
-        return [*_kernel(task, n), *_during("path", _steps(task, n, SEARCH_STEPS[1]))]
+        return [*_kernel(task, n), *during("path", _steps(task, n, SEARCH_STEPS[1]))]
     single, double = SEARCH_STEPS if task.itemsize == 8 else (0, sum(SEARCH_STEPS))
     start = subset_size(n)
     small = [
-        _counted(task, "eigh", 9.0 * start**3, start),
+        counted(task, "eigh", 9.0 * start**3, start),
         *_path(task, start, start, counted=False),
     ]
     return [
         *_kernel(task, n),
         *_kernel(task, n, times=float(single > 0)),  # in float32 there is only one
-        *_during("search in float32", _steps(task, n, single, 32)),
-        *_during("path", _steps(task, n, double)),
-        *_during("start of the search", small),
+        *during("search in float32", _steps(task, n, single, 32)),
+        *during("path", _steps(task, n, double)),
+        *during("start of the search", small),
     ]
 
 
@@ -254,9 +269,9 @@ def _steps(task: Task, n: int, count: int, bits: int = 0) -> list[Work]:
     """Factorisations of n rows, each at a λ of its own and with the diagonal of its inverse."""
     bits = bits or task.bits
     return [
-        _counted(task, "cholesky", count * n**3 / 3, n, bits),
-        _counted(task, "inverse", count * n**3 / 3, n, bits),
-        _counted(task, "product", count * 2 * task.fold_work * n, TILE, bits),
+        counted(task, "cholesky", count * n**3 / 3, n, bits),
+        counted(task, "inverse", count * n**3 / 3, n, bits),
+        counted(task, "product", count * 2 * task.fold_work * n, TILE, bits),
         # a copy of the triangle, solutions, sums of squares, often an estimate of the condition
         Work("pass", 4.0 * count * n * n * bits / 8, n, bits),
         Work("call", 4.0 * count, 1, bits),
@@ -278,37 +293,37 @@ def _kernel(task: Task, n: int, count: int = 1, *, times: float = 1.0) -> list[W
         # two sparse rows have to be looked through, whatever they share
         width = task.d if not task.sparse else min(task.d, _SPARSE_ROW * task.stored / task.n)
         flops = float(count * n * n * width)
-        work.append(_counted(task, "product", flops, width, times=times))
+        work.append(counted(task, "product", flops, width, times=times))
         if not task.linear:
             work.append(Work("evaluation", times * count * n * n / 2, n, task.bits))
-    return _during("kernel matrix", work)
+    return during("kernel matrix", work)
 
 
 def _spectral(task: Task) -> Candidate:
     n, m = task.n, task.largest_fold
-    folds = _counted(task, "product", _path_length(task) * 2 * task.fold_work * n, TILE)
+    folds = counted(task, "product", path_length(task) * 2 * task.fold_work * n, TILE)
     work = [
         *_kernel(task, n),
-        *_during("factorisation", [_counted(task, "eigh", 9.0 * n**3, n)]),
+        *during("factorisation", [counted(task, "eigh", 9.0 * n**3, n)]),
         *_path(task, n, n),
-        *_during(_scoring(task), [folds]),
+        *during(_scoring(task), [folds]),
     ]
     refused = "" if n <= LARGEST_EIGENPROBLEM else f"LAPACK stops at {LARGEST_EIGENPROBLEM:,} rows"
-    after = 2.0 * m * n + 2.0 * m * m + _path_numbers(task, n)
+    after = 2.0 * m * n + 2.0 * m * m + path_numbers(task, n)
     numbers = n * n + max(2.0 * n * n + 6 * n, after)
     return _with_width(task, "spectral", work, numbers, "eigendecomposition, every alpha", refused)
 
 
 def _path(task: Task, n: int, k: int, *, counted: bool = True) -> list[Work]:
     """Every λ with n rows and k basis vectors, and the leave-one-out values of the best one."""
-    length, t, visits = _path_length(task), task.t, _visits(task)
+    length, t, visits = path_length(task), task.t, _visits(task)
     flops = length * 2.0 * n * k * (t + 1)
     columns = (t + 1) * length / max(1, visits - 1)
-    walk = _counted(task, "path", flops, columns, times=float(visits > 0))
+    walk = counted(task, "path", flops, columns, times=float(visits > 0))
     if not counted:
         walk = replace(walk, flops=0.0)
     if not visits:
-        return _during(_scoring(task), [walk])
+        return during(_scoring(task), [walk])
     every = [
         walk,
         Work("errors", 1.0 * length * n * t, n, task.bits),
@@ -319,7 +334,7 @@ def _path(task: Task, n: int, k: int, *, counted: bool = True) -> list[Work]:
         Work("errors", 1.0 * n * t, n, task.bits),
         Work("call", 1.0, 1, task.bits),
     ]
-    return [*_during(_scoring(task), every), *_during("leave-one-out values", best)]
+    return [*during(_scoring(task), every), *during("leave-one-out values", best)]
 
 
 def width_search(task: Task) -> list[Work]:
@@ -330,8 +345,8 @@ def width_search(task: Task) -> list[Work]:
     count, columns = WIDTH_EIGENDECOMPOSITIONS, WIDTH_ALPHAS * (task.t + 1)
     work = [
         *_kernel(task, m, count),
-        _counted(task, "eigh", count * 9.0 * m**3, m, 64),
-        _counted(task, "path", count * 2.0 * m * m * columns, columns, 64),
+        counted(task, "eigh", count * 9.0 * m**3, m, 64),
+        counted(task, "path", count * 2.0 * m * m * columns, columns, 64),
     ]
     sizes = [n // 4] * (n > WIDTH_QUARTER_BEYOND)
     if n > WIDTH_ROWS:
@@ -339,7 +354,7 @@ def width_search(task: Task) -> list[Work]:
     for size in sizes:
         work += _kernel(task, size, WIDTH_STEPS)
         work += _steps(replace(task, fold_work=0.0), size, WIDTH_STEPS, 32)
-    return _during("search for the width", work)
+    return during("search for the width", work)
 
 
 def _with_width(
@@ -365,20 +380,20 @@ def _kernel_bytes(task: Task, numbers: float) -> float:
     rows = n * n * task.itemsize * task.copied if task.given else task.row_bytes * copies
     side = min(n, TILE)
     tiles = min(task.threads, (n // TILE + 1) * (n // TILE + 2) // 2)
-    return task.itemsize * (numbers + _columns(task)) + rows + 8.0 * 3 * tiles * side * side
+    return task.itemsize * (numbers + columns_of(task)) + rows + 8.0 * 3 * tiles * side * side
 
 
-def _columns(task: Task) -> float:
+def columns_of(task: Task) -> float:
     """Numbers for the targets, in the forms a fit needs, and for held-out values."""
     n, t = task.n, task.t
     if not (task.held or task.largest_fold):
         return 8.0 * n * t
-    return 8.0 * n * t + 2.0 * min(max(HELD_NUMBERS, n * t), n * t * _path_length(task))
+    return 8.0 * n * t + 2.0 * min(max(HELD_NUMBERS, n * t), n * t * path_length(task))
 
 
-def _path_numbers(task: Task, k: int) -> float:
+def path_numbers(task: Task, k: int) -> float:
     """What a walk along the path holds with k basis vectors: filters, and a block per thread."""
-    columns = min(max(PATH_COLUMNS, task.t), task.t * _path_length(task))
+    columns = min(max(PATH_COLUMNS, task.t), task.t * path_length(task))
     rows = min(task.n, max(64, PATH_BLOCK // max(k, columns)))
     at_once = min(task.threads, -(-task.n // rows))
     return 2.0 * k * columns + 3.0 * at_once * rows * max(k, columns)
@@ -388,19 +403,19 @@ def _svd(task: Task) -> Candidate:
     n, d, m = task.n, task.d, task.largest_fold
     small, long = min(n, d), max(n, d)
     factorisation = [
-        _counted(task, "qr", 6.0 * n * d * small, small),
-        _counted(task, "svd", 20.0 * small**3, small),
+        counted(task, "qr", 6.0 * n * d * small, small),
+        counted(task, "svd", 20.0 * small**3, small),
         Work("pass", 8.0 * n * d * task.itemsize, n, task.bits),
     ]
-    work = (*_during("factorisation", factorisation), *_path(task, n, small))
+    work = (*during("factorisation", factorisation), *_path(task, n, small))
     form = "QR by row blocks, then SVD" if n > d else "QR of the transposed features, then SVD"
     k = small + 1
     part = longest_part(k)
     kept = long * k * (1 if n > d else 2)
     at_once = 3.0 * min(long, task.threads * part) * k + 3.0 * (1 + long // part) * k * k
     folds = 2.0 * m * k + 4.0 * k * k if n > d else 2.0 * m * n + 2.0 * m * m
-    path = _path_numbers(task, small) + (folds if m else 0.0)
-    needed = kept + max(at_once, 4.0 * k * k, path) + _columns(task) + n * d * task.copied
+    path = path_numbers(task, small) + (folds if m else 0.0)
+    needed = kept + max(at_once, 4.0 * k * k, path) + columns_of(task) + n * d * task.copied
     dense = "more features than rows: sparse rows would have to be made dense"
     refused = dense if task.sparse and n <= d else ""
     return Candidate("svd", work, task.itemsize * needed, form, refused)
@@ -414,13 +429,13 @@ def _gram(task: Task) -> Candidate:
     first, turning, kind = 1.0 * n * d * d, 2.0 * n * d * d, "gram"
     if task.sparse:
         first, turning, kind = 2 * _SPARSE_ROW * task.stored**2 / n, 2.0 * task.stored * d, "sparse"
-    factorisation = [_counted(task, kind, first, d), _counted(task, "eigh", 9.0 * d**3, d, 64)]
+    factorisation = [counted(task, kind, first, d), counted(task, "eigh", 9.0 * d**3, d, 64)]
     # the second pass is repeated for every visit, of which the last is that of the best λ
-    second = _counted(task, kind, turning, d, times=max(visits - 1.0, 0.0))
+    second = counted(task, kind, turning, d, times=max(visits - 1.0, 0.0))
     last = Work(kind, turning * (visits > 0), d, task.bits, stage="leave-one-out values")
     work = (
-        *_during("factorisation", factorisation),
-        *_during(_scoring(task), [second]),
+        *during("factorisation", factorisation),
+        *during(_scoring(task), [second]),
         last,
         *_path(task, n, d),
     )
@@ -431,12 +446,12 @@ def _gram(task: Task) -> Candidate:
     summing = (sums + 1.0 + task.threads) * d * d + 3.0 * task.threads * min(n, block) * d
     folds = 3.0 * m * (d + 1) + 6.0 * (d + 1) ** 2 if m else 0.0
     rows = task.row_bytes * (task.copied + task.kept)  # for what is asked later
-    path = 2.0 * d * d + _path_numbers(task, d) + folds
+    path = 2.0 * d * d + path_numbers(task, d) + folds
     needed = max(summing, 4.0 * d * d, path)
     return Candidate(
         "gram",
         work,
-        8.0 * needed + rows + task.itemsize * _columns(task),
+        8.0 * needed + rows + task.itemsize * columns_of(task),
         "eigendecomposition of XᵀX, two passes",
         refused,
     )
@@ -455,14 +470,14 @@ def krylov(task: Task) -> Candidate:
         kind = "sparse" if task.sparse else "product"
         size = float(columns)
         rest = Work("pass", 12.0 * count * min(n, d) * columns * task.itemsize, n, task.bits)
-        return [_counted(task, kind, flops, size), rest, Work("call", 2.0 * count, 1, task.bits)]
+        return [counted(task, kind, flops, size), rest, Work("call", 2.0 * count, 1, task.bits)]
 
     sequence = products(t, float(steps * sequences))
     if probed:
         sequence += products(PROBES, float(steps))
     work = [
-        *_during("factorisation" if alone else "path", sequence),
-        *_during("coefficients", products(t, 1.0)),
+        *during("factorisation" if alone else "path", sequence),
+        *during("coefficients", products(t, 1.0)),
     ]
     form = "conjugate gradients" if alone else "conjugate gradients, every alpha"
     if task.folds:
@@ -476,6 +491,6 @@ def krylov(task: Task) -> Candidate:
         refused = "it needs an alpha above zero"
     columns = t + PROBES
     rows = task.row_bytes * (task.copied + task.kept + (task.folds > 0))
-    least = rows + task.itemsize * (8.0 * (n + d) * max(t, PROBES) + _columns(task))
+    least = rows + task.itemsize * (8.0 * (n + d) * max(t, PROBES) + columns_of(task))
     kept = task.row_bytes * task.sparse + task.itemsize * min(n, d) * float(steps * columns)
     return Candidate("krylov", tuple(work), least + kept, form, refused, least)

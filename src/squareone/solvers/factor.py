@@ -128,6 +128,9 @@ class Factor(ABC):
     iterations: int = 1
     residual: float = 0.0
 
+    #: A λ to begin a search with, where a smaller model found one.
+    start: float | None = None
+
     @property
     def typical(self) -> float:
         """A λ that a first grid of few decades has to reach; infinite where it has many."""
@@ -177,9 +180,7 @@ class Factor(ABC):
         Without row i the prediction is f(x) − e_i df(x)/dy_i, with its leave-one-out error e_i.
         """
 
-    def center_moves(
-        self, alpha: float, queries: Array, sensitivities: Array
-    ) -> tuple[Array, Array]:
+    def moves(self, alpha: float, queries: Array, sensitivities: Array) -> tuple[Array, Array]:
         """Rows (p,) that take more with them than their target, and f − f_{−i} there: (p, m, t).
 
         Where a row is a center too, e_i df(x)/dy_i is not all that leaving it out changes.

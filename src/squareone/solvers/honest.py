@@ -39,7 +39,7 @@ class CenterRemoval:
         self, factor: RectangleFactor, alphas: Array, A: Array, own: Array, complements: Array
     ) -> None:
         F = -factor.filters(alphas).astype(np.float64)
-        self._B = factor.axes[own].astype(np.float64)
+        self.rows_of_axes = self._B = factor.axes[own].astype(np.float64)
         self._F = F
         self._g = (self._B * A) @ F
         self._s = complements
@@ -48,13 +48,18 @@ class CenterRemoval:
         filtered = factor.projections[:, :, None] * F[:, None, :]
         self._c = np.einsum("pk,ktl->ptl", self._B, filtered, optimize=True)
 
-    def _shares(self, errors: Array) -> Array:
+    @property
+    def ratio(self) -> Array:
+        """g_i / s_i (p, L)."""
+        return self._g / self._s
+
+    def shares(self, errors: Array) -> Array:
         """c_i' over the diagonal of the inverse without the row (p, t, L); errors without it."""
         return (self._c - self._g[:, None, :] * errors) / self._inverse[:, None, :]
 
     def further_errors(self, errors: Array) -> Array:
         """What is added to errors (p, t, L) without the row."""
-        return (self._g / self._s)[:, None, :] * self._shares(errors)
+        return self.ratio[:, None, :] * self.shares(errors)
 
     def moves(self, view: Array, sensitivities: Array, errors: Array, root: Array | None) -> Array:
         """f(x) − f_{−i}(x) at new rows (p, m, t), for one λ.
@@ -63,8 +68,8 @@ class CenterRemoval:
         ``errors`` (p, t, 1) scaled by √w, which is ``root`` (p,).
         """
         scaled = sensitivities if root is None else sensitivities / root[:, None]
-        reach = (self._B * self._F[:, 0]) @ view + scaled * (self._g / self._s)
-        shares = self._shares(errors)[:, :, 0]
+        reach = (self._B * self._F[:, 0]) @ view + scaled * self.ratio
+        shares = self.shares(errors)[:, :, 0]
         return scaled[:, :, None] * errors[:, None, :, 0] + reach[:, :, None] * shares[:, None, :]
 
 

@@ -17,7 +17,7 @@ _BLOCK = 262_144
 _SHARE = 0.35
 
 
-def _unwatched(steps: int, residual: float) -> None:
+def unwatched(steps: int, residual: float) -> None:
     """Nobody waits."""
 
 
@@ -41,7 +41,7 @@ class Limits:
     tolerance: float
     most: int
     budget: float
-    watch: Watcher = field(default=_unwatched)
+    watch: Watcher = field(default=unwatched)
 
 
 class NormalEquations:
@@ -57,7 +57,7 @@ class NormalEquations:
 
     def settle(self) -> None:
         """Take a copy of the rows, which nobody else can change; nobody watches any more."""
-        self.limits = replace(self.limits, watch=_unwatched)
+        self.limits = replace(self.limits, watch=unwatched)
         self.rows = self.rows.owned()
 
     def operator(self, V: Array) -> Array:

@@ -12,7 +12,13 @@ from typing import Any
 
 from ..errors import MemoryLimitError
 from .calibration import this_machine
-from .costs import STAGES, Candidate, Task, candidates_for, width_search
+from .center_costs import (
+    CENTER_SOLVERS,
+    automatic_centers,
+    center_candidates,
+    fitting_centers,
+)
+from .costs import STAGES, Candidate, Task, exact_candidates, width_search
 from .memory import readable
 from .probes import FEW_ROWS
 from .table import Table
@@ -23,6 +29,12 @@ _NEGLIGIBLE_LINEAR = 1e9
 # An exact solver is preferred where it takes no time worth speaking of, or up to so many times the
 # flops of products with sparse rows, which go through memory: its own are that much faster.
 _NEGLIGIBLE_BESIDE, _EXACT_IS_WORTH = 1e10, 8.0
+# The rectangle is preferred to iterations with the same centers up to so many flops, or up to so
+# many times theirs: it is exact, and knows every λ.
+_RECTANGLE_UP_TO, _RECTANGLE_IS_WORTH = 2e13, 3.0
+# Rows from which a plan for all rows shows what centers would cost.
+_MANY_ROWS = 10_000
+_UNASKED = "approximate, and so not taken unless it is asked for: centers={:,}"
 
 
 @dataclass(repr=False)
@@ -88,7 +100,7 @@ class Plan:
     @property
     def estimated(self) -> bool:
         """Whether leverages, and what is made of them, are estimates by random probes."""
-        return self.solver == "krylov" and self.task.n > FEW_ROWS
+        return (self.solver == "krylov" and self.task.n > FEW_ROWS) or self.solver == "pcg"
 
     def expected(self, candidate: Candidate | None = None) -> float:
         """Seconds that a candidate, or the chosen one, is expected to take on this machine.
@@ -215,9 +227,9 @@ def make_plan(task: Task, requested: str, memory_limit: float) -> Plan:
 
     Cost: microseconds.
     """
-    candidates = [
-        replace(c, refused=c.refused or _over(c, memory_limit)) for c in candidates_for(task)
-    ]
+    if requested in CENTER_SOLVERS and not task.centers:
+        task = replace(task, centers=task.n)
+    candidates = _listed(task, requested, memory_limit)
     if requested != "auto":
         chosen = next(c for c in candidates if c.solver == requested)
         if chosen.refused:
@@ -225,14 +237,62 @@ def make_plan(task: Task, requested: str, memory_limit: float) -> Plan:
         return Plan(task, candidates, requested, "asked for", memory_limit)
     possible = [c for c in candidates if not c.refused and _unasked(c, task)]
     if not possible:
-        able = [c for c in candidates_for(task) if not c.refused] or candidates
+        able = [c for c in _candidates(task) if not c.refused] or candidates
         able = [c for c in able if _unasked(c, task)] or able
         _refuse(min(able, key=lambda c: c.needed), candidates, task, memory_limit)
     chosen, reason = _choose(task, possible)
     return Plan(task, candidates, chosen.solver, reason, memory_limit)
 
 
+def _candidates(task: Task) -> list[Candidate]:
+    """What can be taken: with centers, or exactly."""
+    return center_candidates(task) if task.centers else exact_candidates(task)
+
+
+def _listed(task: Task, requested: str, limit: float) -> list[Candidate]:
+    """What a plan shows: what can be taken, and beside it what else there is."""
+    found = [replace(c, refused=c.refused or _over(c, limit)) for c in _candidates(task)]
+    if task.centers:
+        return [c for c in found if c.solver in (requested, "rectangle", "pcg")]
+    if task.linear or task.given or task.n <= _MANY_ROWS:
+        return found
+    m = automatic_centers(replace(task, streamed=True), limit, None, None)
+    if m:
+        others = center_candidates(replace(task, centers=m))
+        found += [
+            replace(c, refused=_UNASKED.format(m)) for c in others if c.solver in _SHOWN_BESIDE
+        ]
+    return found
+
+
+_SHOWN_BESIDE = ("rectangle", "pcg")
+
+
+def choose_centers(task: Task, limit: float, time_limit: float | None) -> int:
+    """How many centers ``centers="auto"`` is; zero for all rows."""
+    seconds = None
+    if time_limit is not None:
+        machine = this_machine()
+
+        def seconds(candidate: Candidate) -> float:
+            return machine.seconds(candidate.work)
+
+    return automatic_centers(task, limit, seconds, time_limit)
+
+
+def _choose_with_centers(possible: list[Candidate]) -> tuple[Candidate, str]:
+    by_name = {c.solver: c for c in possible}
+    rectangle, pcg = by_name.get("rectangle"), by_name.get("pcg")
+    if rectangle is None or pcg is None:
+        return rectangle or pcg or possible[0], "the only one that can do it in this memory"
+    if rectangle.flops > max(_RECTANGLE_UP_TO, _RECTANGLE_IS_WORTH * pcg.flops):
+        return pcg, "far fewer flops than with the square of the centers"
+    return rectangle, "every alpha, and exact for these centers"
+
+
 def _choose(task: Task, possible: list[Candidate]) -> tuple[Candidate, str]:
+    if task.centers:
+        return _choose_with_centers(possible)
     if task.linear and task.alphas == "auto" and len(possible) > 1:
         possible = [c for c in possible if c.solver != "cholesky"]  # the path costs no more
     iterative = next((c for c in possible if c.solver == "krylov"), None)
@@ -273,6 +333,8 @@ def _choose(task: Task, possible: list[Candidate]) -> tuple[Candidate, str]:
 
 def _unasked(candidate: Candidate, task: Task) -> bool:
     """Whether it may be taken without being asked for: with dense rows nothing is iterated."""
+    if candidate.solver in CENTER_SOLVERS:
+        return task.centers > 0 and candidate.solver in _SHOWN_BESIDE
     return candidate.solver != "krylov" or task.sparse
 
 
@@ -283,7 +345,7 @@ def _over(candidate: Candidate, limit: float) -> str:
 
 
 def _refuse(wanted: Candidate, candidates: list[Candidate], task: Task, limit: float) -> None:
-    fitting = [c for c in candidates if not c.refused]
+    fitting = [c for c in candidates if not c.refused and c is not wanted]
     if wanted.needed <= limit:
         others = ", ".join(f'"{c.solver}"' for c in fitting) or "none"
         msg = (
@@ -308,18 +370,25 @@ def _what_would_fit(wanted: Candidate, task: Task, limit: float) -> str:
 
     def needs(**changes: Any) -> float:
         smaller = replace(task, **changes)
-        return next(c.needed for c in candidates_for(smaller) if c.solver == wanted.solver)
+        return next(c.needed for c in _candidates(smaller) if c.solver == wanted.solver)
 
     def with_rows(n: int) -> float:
         fold = int(task.largest_fold * n / task.n)
         stored = int(task.stored * n / task.n)
         return needs(n=n, d=n if task.given else task.d, largest_fold=fold, stored=stored)
 
+    if task.centers:
+        m = fitting_centers(task, wanted.solver, lambda c: c.needed <= limit)
+        return f"centers={m:,}" if m else "nothing of use with this solver"
     few, many = 0, task.n
     while many - few > 1:
         middle = (few + many) // 2
         few, many = (middle, many) if with_rows(middle) <= limit else (few, middle)
+    advice = ""
+    if not (task.linear or task.given):
+        m = fitting_centers(task, "rectangle", lambda c: c.needed <= limit)
+        advice = f"centers={m} (an approximation with as many points), " if m else ""
     if few < 2:
-        return "nothing of use with this solver"
+        return advice.rstrip(", ") or "nothing of use with this solver"
     single = "float32 rows; " if task.itemsize == 8 and needs(itemsize=4) <= limit else ""
-    return f"{single}at most about {few:,} rows with this solver"
+    return f"{advice}{single}at most about {few:,} rows with this solver"

@@ -16,6 +16,7 @@ from ..arrays import (
     solve_transposed,
     solve_triangular,
 )
+from ..kernels.tiles import kernel_rectangle
 from ..rows import Rows, rows_of
 from .center_basis import STRIP, CenterBasis
 from .feature_sums import FeatureSums
@@ -26,10 +27,10 @@ from .weighting import Weighting
 # The kernel values themselves are summed, and divided by the factor of K afterwards, while that
 # costs at most this much relative accuracy; otherwise every block is divided first.
 _SAFE_SUMS = {np.dtype(np.float64): 1e-10, np.dtype(np.float32): 1e-4}
-# Features beyond which float32 rows have their eigenvectors computed in float32.
-_LARGE = 2048
-# Bytes of a sample's basis that are kept from one visit to the next.
-_KEPT_BYTES = 536_870_912
+#: Features beyond which float32 rows have their eigenvectors computed in float32.
+LARGE = 2048
+#: Bytes of a sample's basis that are kept from one visit to the next.
+KEPT_BYTES = 536_870_912
 
 #: Told how many rows have been summed.
 Watcher = Callable[[int], None]
@@ -85,6 +86,7 @@ class RectangleFactor(RidgeFactor):
 
     def _centers_by_row(self, center_rows: Array) -> None:
         """Rows that are centers, ascending, and which center each of them is."""
+        self.center_rows = center_rows
         there = np.flatnonzero(center_rows >= 0)
         order = there[np.argsort(center_rows[there], kind="stable")]
         self._center_rows, self._center_places = center_rows[order], order
@@ -136,7 +138,7 @@ class RectangleFactor(RidgeFactor):
         if intercept:
             mean = sums.first / sums.total
             gram -= np.outer(mean, sums.first)
-        large = self.targets.dtype == np.float32 and self.centers.size > _LARGE
+        large = self.targets.dtype == np.float32 and self.centers.size > LARGE
         values, V = eigh(gram.astype(np.float32) if large else gram)
         self.squares = np.maximum(values.astype(np.float64), 0.0)
         L = self.centers.factor
@@ -186,6 +188,30 @@ class RectangleFactor(RidgeFactor):
         root = None if self.weighting.root is None else self.weighting.root[rows]
         return self.centers.values(block, self._off, root) @ V
 
+    def basis_of(self, block: Rows, rows: slice | Array) -> Array:
+        """Basis rows (b, k) of a block of the rows."""
+        return self._block_times(self.axes, block, rows)
+
+    def kernel_between(self, rows: Rows, block: Rows, part: slice) -> Array:
+        """√w k(x, x_j) / unit between other rows (m, d) and a block of those of the fit (m, b)."""
+        K = kernel_rectangle(self.centers.kernel, rows.X, block.X)
+        if self.centers.unit != 1.0:
+            K /= K.dtype.type(self.centers.unit)
+        if self.weighting.root is not None:
+            K *= self.weighting.root[part]
+        return K
+
+    def kernel_diagonal(self, rows: Array) -> Array:
+        """k(x, x) / unit of some rows (m,), in float64."""
+        diagonal = self.centers.kernel.diagonal(self.rows[rows].X)
+        return diagonal.astype(np.float64) / self.centers.unit
+
+    def mean_along_axes(self) -> Array:
+        """k̄ᵀ axes (k,): the mean of kernel values; zeros without an intercept."""
+        if self._off is None:
+            return np.zeros(self.squares.size)
+        return self._mean @ self.axes.astype(np.float64)
+
     def row_blocks(self) -> list[slice]:
         return blocks(self.n, self.centers.block_rows())
 
@@ -199,6 +225,8 @@ class RectangleFactor(RidgeFactor):
     def each_block(
         self, size: int, look: Callable[[slice | Array, Array], None], sample: Array | None
     ) -> None:
+        if sample is None and self.n * self.centers.size * self.targets.itemsize <= KEPT_BYTES // 4:
+            sample = np.arange(self.n)
         if sample is not None:
             A = self._basis_of_sample(sample)
             for_each(lambda piece: look(sample[piece], A[piece]), blocks(sample.size, size))
@@ -207,7 +235,7 @@ class RectangleFactor(RidgeFactor):
 
             def some(piece: slice, part: slice = part, block: Rows = block) -> None:
                 rows = slice(part.start + piece.start, part.start + piece.stop)
-                look(rows, self._block_times(self.axes, block[piece], rows))
+                look(rows, self.basis_of(block[piece], rows))
 
             for_each(some, blocks(block.shape[0], max(size, STRIP)))
 
@@ -217,7 +245,7 @@ class RectangleFactor(RidgeFactor):
         if self._sampled is not None and self._sampled[0] == key:
             return self._sampled[1]
         A = self.basis(sample)
-        if A.nbytes <= _KEPT_BYTES:
+        if A.nbytes <= KEPT_BYTES:
             self._sampled = key, A
         return A
 
@@ -225,14 +253,14 @@ class RectangleFactor(RidgeFactor):
         self, alphas: Array, rows: slice | Array, residuals: Array, complements: Array
     ) -> Array:
         errors = super().left_out(alphas, rows, residuals, complements)
-        places, own = self._centers_among(rows)
+        places, own = self.centers_among(rows)
         if places.size:
             numbers = places + rows.start if isinstance(rows, slice) else rows[places]
             removal = CenterRemoval(self, alphas, self.basis(numbers), own, complements[places])
             errors[places] += removal.further_errors(errors[places])
         return errors
 
-    def _centers_among(self, rows: slice | Array) -> tuple[Array, Array]:
+    def centers_among(self, rows: slice | Array) -> tuple[Array, Array]:
         """Places of rows that are centers, and which centers they are."""
         if isinstance(rows, slice):
             low, high = np.searchsorted(self._center_rows, [rows.start, rows.stop])
@@ -268,18 +296,18 @@ class RectangleFactor(RidgeFactor):
             intercepts = self.means - self._mean @ C
         return C / C.dtype.type(self.centers.unit), intercepts
 
-    def center_moves(self, alpha: float, queries: Any, sensitivities: Array) -> tuple[Array, Array]:
+    def moves(self, alpha: float, queries: Any, sensitivities: Array) -> tuple[Array, Array]:
         rows = self._center_rows
         if rows.size == 0:
-            return super().center_moves(alpha, queries, sensitivities)
+            return super().moves(alpha, queries, sensitivities)
         alphas = np.array([alpha])
         root = None if self.weighting.root is None else self.weighting.root[rows]
-        _, A, residuals, complements = self._at(alphas, rows)
+        _, A, residuals, complements = self.at(alphas, rows)
         errors = super().left_out(alphas, rows, residuals, complements)
         removal = CenterRemoval(self, alphas, A, self._center_places, complements)
         return rows, removal.moves(self.view(queries), sensitivities[rows], errors, root)
 
-    def _at(self, alphas: Array, rows: Array) -> tuple[Array, Array, Array, Array]:
+    def at(self, alphas: Array, rows: Array) -> tuple[Array, Array, Array, Array]:
         """Rows with their basis (m, k), residuals (m, t, L) and complements (m, L)."""
         A, residuals = self._fitted(alphas, rows)
         complements = np.square(A) @ self.filters(alphas)

@@ -59,6 +59,15 @@ class Weighting:
             u = (some / np.linalg.norm(some)).astype(u.dtype)
         return Weighting(rows.size, root, u, self.unit)
 
+    def without(self, rows: Array) -> Weighting:
+        """The same with weight zero for ``rows`` (m,)."""
+        root = np.ones(self.n) if self.root is None else self.root.astype(np.float64)
+        root[rows] = 0.0
+        dtype, u = np.dtype(np.float64) if self.root is None else self.root.dtype, self.direction
+        if u is not None:
+            dtype, u = u.dtype, (root / np.linalg.norm(root)).astype(u.dtype)
+        return Weighting(self.n, root.astype(dtype), u, self.unit)
+
     @property
     def total_root(self) -> float:
         """‖√w‖, the square root of the sum of weights, in units of √unit."""

@@ -1,0 +1,238 @@
+"""What the solvers with centers would do for a task, and how many centers would fit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from .calibration import Work
+from .center_basis import BLOCK, STRIP
+from .costs import (
+    Candidate,
+    Task,
+    columns_of,
+    counted,
+    during,
+    exact_candidates,
+    path_length,
+    path_numbers,
+    width_search,
+)
+from .pcg import ITERATIONS, PRECONDITIONED_BY
+from .probes import PROBES
+from .rectangle import KEPT_BYTES, LARGE
+
+#: Solvers whose coefficients belong to centers.
+CENTER_SOLVERS = ("rectangle", "pcg", "nystrom", "subset")
+#: Flops that centers="auto" spends at most: some tens of seconds on a few cores.
+AUTO_FLOPS = 2e12
+# Fewer centers than this are not worth choosing.
+_FEWEST = 100
+# λ at which pcg solves: a first look and its neighbours.
+PCG_ALPHAS = 4
+
+
+def center_candidates(task: Task) -> list[Candidate]:
+    """All of them, with ``task.centers`` centers, or with all rows as centers."""
+    return [_rectangle(task), _pcg(task), _nystrom(task), _subset(task)]
+
+
+def _size(task: Task) -> int:
+    return min(task.centers or task.n, task.n)
+
+
+def _values(task: Task, n: float, m: float) -> list[Work]:
+    """Kernel values between n rows and m centers."""
+    width = task.d if not task.sparse else min(task.d, 4.0 * task.stored / task.n)
+    return [
+        counted(task, "product", 2.0 * n * m * width, width),
+        Work("evaluation", n * m, 512, task.bits),
+        Work("pass", 2.0 * n * m * task.itemsize, 512, task.bits),
+    ]
+
+
+def _between_centers(task: Task, m: int) -> list[Work]:
+    return [*_values(task, m, m / 2), counted(task, "cholesky", m**3 / 3, m, 64)]
+
+
+def _rectangle(task: Task) -> Candidate:
+    n, m = task.n, _size(task)
+    bits = 32 if task.bits == 32 and m > LARGE else 64
+    factorisation = [
+        *_between_centers(task, m),
+        *_values(task, n, m),
+        counted(task, "product", 1.0 * n * m * m, m),
+        counted(task, "product", 3.0 * m**3, m, 64),
+        counted(task, "eigh", 9.0 * m**3, m, bits),
+    ]
+    work = [
+        *width_search(task),
+        *during("choice of centers", _choice(task, m)),
+        *during("factorisation", factorisation),
+        *during("path", _scores(task, m)),
+    ]
+    form = f"{m:,} centers, one pass over the rows, every alpha"
+    if task.alphas != 1 and task.sampled:
+        form += f"; leave-one-out over {task.sampled:,} random rows"
+    square = 8.0 * m * m
+    sample = min(float((task.sampled or n) * m * task.itemsize), float(KEPT_BYTES))
+    folds = 4.0 * square if task.largest_fold else 0.0
+    most = 6.0 * square + folds + sample + _held(task, m)
+    return Candidate("rectangle", tuple(work), most, form, _in_full(task))
+
+
+def _choice(task: Task, m: int) -> list[Work]:
+    return [Work("pass", 2.0 * m * task.d * task.itemsize, 512, task.bits)]
+
+
+def _scores(task: Task, m: int) -> list[Work]:
+    """Every λ, over the rows that are left out or the folds."""
+    length, t = path_length(task), task.t
+    if task.alphas == 1:
+        return []
+    if task.folds:
+        fold = [
+            counted(task, "product", 2.0 * task.n * m * m, m),
+            *_values(task, task.n, m),
+            counted(task, "eigh", 9.0 * task.folds * m**3, m, 64),
+        ]
+        return [*fold, counted(task, "path", 2.0 * length * task.n * m * t, length * t)]
+    if task.without_rows:
+        return [Work("call", 4.0, 1, task.bits)]
+    s = task.sampled or task.n
+    return [
+        *_values(task, s, m),
+        counted(task, "product", 2.0 * s * m * m, m),
+        counted(task, "path", 2.0 * length * s * m * (t + 1), length * (t + 1)),
+        Work("errors", 1.0 * length * s * t, s, task.bits),
+    ]
+
+
+def _held(task: Task, m: int) -> float:
+    """Bytes of blocks, targets, the path, and the rows that are kept for later."""
+    block = task.itemsize * 2.0 * min(max(BLOCK, STRIP * m), task.n * m)
+    streamed = 0.0 if task.streamed else 1.0
+    rows = task.row_bytes * streamed * (task.copied + task.kept)
+    read = task.itemsize * 3.0 * min(task.n, max(STRIP, BLOCK // max(m, 1))) * task.d
+    return block + rows + read + task.itemsize * (columns_of(task) + path_numbers(task, m))
+
+
+def _in_full(task: Task) -> str:
+    return "it knows no likelihood that can be compared" if task.given else ""
+
+
+def _pcg(task: Task) -> Candidate:
+    n, m = task.n, _size(task)
+    alone = task.alphas == 1
+    solves = 1 if alone else PCG_ALPHAS + 1
+    columns = task.t + (0 if alone or task.folds else PROBES)
+    passes = ITERATIONS * (1.0 + 0.5 * (solves - 1)) + 2.0 * solves
+    s = min(n, PRECONDITIONED_BY * m)
+    once = [
+        *_between_centers(task, m),
+        *_values(task, s, m),
+        counted(task, "product", 2.0 * s * m * m, m),
+    ]
+    each = [
+        *_values(task, n * passes, m),
+        counted(task, "product", 4.0 * passes * n * m * columns, columns),
+        counted(task, "cholesky", solves * m**3 / 3, m),
+    ]
+    work = [
+        *width_search(task),
+        *during("choice of centers", _choice(task, m)),
+        *during("factorisation", once if not alone else [*once, *each]),
+        *during("path", [] if alone else each),
+    ]
+    form = f"{m:,} centers, conjugate gradients, a pass over the rows each"
+    if not alone and not task.folds:
+        form += f"; leave-one-out estimated by {PROBES} random probes"
+    refused = _in_full(task)
+    if task.likelihood or (task.without_rows and not alone):
+        refused = "it knows no determinant and no trace: use leave-one-out, hold-out or folds"
+    elif task.unregularised:
+        refused = "it needs an alpha above zero"
+    square = 1.0 * task.itemsize * m * m
+    vectors = 8.0 * 8 * (m + n / 4) * columns
+    return Candidate("pcg", tuple(work), 3.0 * square + vectors + _held(task, m), form, refused)
+
+
+def _nystrom(task: Task) -> Candidate:
+    """As the rectangle, once more without the rows held out, and predictions with all rows."""
+    rectangle = _rectangle(task)
+    held = float(task.largest_fold)
+    predictions = _values(task, held, task.n) if task.folds else []
+    work = [
+        *rectangle.work,
+        *during("path", predictions),
+        *during("coefficients", _values(task, task.n, _size(task))),
+    ]
+    refused = rectangle.refused
+    if task.alphas != 1 and not task.folds:
+        refused = (
+            "its leave-one-out error is that of the approximate kernel, and it predicts with the "
+            'true one: choose alpha by criterion="holdout" or cv'
+        )
+    more = task.row_bytes * (0.0 if task.kept else 1.0) + task.row_bytes * (task.folds > 0)
+    form = f"{_size(task):,} centers for the matrix, all rows for predictions"
+    return Candidate("nystrom", tuple(work), 2.0 * rectangle.bytes + more, form, refused)
+
+
+def _subset(task: Task) -> Candidate:
+    """The exact solution of the center rows alone."""
+    m = _size(task)
+    small = replace(
+        task,
+        n=m,
+        stored=int(task.stored * m / task.n),
+        centers=0,
+        sampled=0,
+        largest_fold=int(task.largest_fold * m / task.n),
+        fold_work=task.fold_work * (m / task.n) ** 2,
+    )
+    exact = min(exact_candidates(small), key=lambda c: c.flops)
+    work = (*during("choice of centers", _choice(task, m)), *exact.work)
+    rest = task.itemsize * 8.0 * task.n * task.t
+    form = f"{m:,} rows only, exactly"
+    return Candidate("subset", work, exact.bytes + rest, form, exact.refused or _in_full(task))
+
+
+# --- how many centers ---
+
+
+def fitting_centers(task: Task, solver: str, fits: Callable[[Candidate], bool]) -> int:
+    """The most centers with which a solver ``fits``, of at most n; zero where not even a few do."""
+
+    def candidate(m: int) -> Candidate:
+        return next(c for c in center_candidates(replace(task, centers=m)) if c.solver == solver)
+
+    few, many = 0, task.n
+    if fits(candidate(many)):
+        return many
+    while many - few > max(1, few // 50):
+        middle = (few + many) // 2
+        few, many = (middle, many) if fits(candidate(middle)) else (few, middle)
+    return few
+
+
+def automatic_centers(
+    task: Task, limit: float, seconds: Callable[[Candidate], float] | None, most: float | None
+) -> int:
+    """How many centers ``centers="auto"`` is: zero for all rows, exactly.
+
+    Those that fit in memory and take at most ``AUTO_FLOPS``, or ``most`` seconds where a time is
+    given; an exact fit wherever that does.
+    """
+
+    def fits(candidate: Candidate) -> bool:
+        if candidate.refused or candidate.needed > limit:
+            return False
+        if seconds is not None and most is not None:
+            return seconds(candidate) <= most
+        return candidate.flops <= AUTO_FLOPS
+
+    if any(fits(c) for c in exact_candidates(replace(task, centers=0))):
+        return 0
+    found = fitting_centers(task, "rectangle", fits)
+    rounded = 10 ** max(0, len(str(found)) - 2)  # two digits say enough
+    return max(min(_FEWEST, task.n), found // rounded * rounded)
