@@ -66,6 +66,36 @@ def test_cholesky_of_an_indefinite_matrix_is_refused():
         arrays.cholesky(np.array([[1.0, 0.0], [2.0, 1.0]]))
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize(("n", "rank"), [(1, 1), (60, 60), (300, 20)])
+def test_pivoted_cholesky_goes_as_far_as_the_rank(n, rank, dtype):
+    B = np.random.default_rng(0).standard_normal((n, rank)).astype(dtype)
+    A = B @ B.T
+    L = A.copy()
+    above = np.triu_indices(n, 1)
+    L[above] = 7.0
+    found, order = arrays.pivoted_cholesky(L)
+    assert found == rank
+    assert (L[above] == 7.0).all()
+    assert sorted(order) == list(range(n))
+    assert order[0] == np.argmax(np.diag(A))
+    left = np.tril(L)[:, :rank]
+    assert_allclose(left @ left.T, A[order][:, order], atol=1e4 * np.finfo(dtype).eps)
+    divided = A[:, order[:rank]].copy()
+    arrays.divide_right(divided, np.ascontiguousarray(L[:rank, :rank]))
+    assert_allclose(np.square(divided).sum(axis=1), np.diag(A), rtol=1e-2)
+
+
+def test_pivoted_cholesky_of_little():
+    for n in (0, 1, 3):
+        rank, order = arrays.pivoted_cholesky(np.zeros((n, n)))
+        assert rank == 0
+        assert order.tolist() == list(range(n))
+    A = np.diag([1.0, 4.0, 1e-3])
+    rank, order = arrays.pivoted_cholesky(A, 1e-2)
+    assert (rank, order.tolist()) == (2, [1, 0, 2])
+
+
 @pytest.mark.parametrize("tile", [7, 512])
 def test_passes_over_triangles(tile, monkeypatch):
     monkeypatch.setattr(arrays, "TILE", tile)

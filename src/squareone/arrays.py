@@ -241,9 +241,45 @@ def _cholesky_by_panels(A: Array) -> None:
         below = np.tril_indices(stop - k)
         A[columns, columns][below] = corner[below]
         if rest.size:
-            (trsm,) = scipy.linalg.get_blas_funcs(("trsm",), (corner, rest))
-            trsm(1.0, corner.T, rest.T, lower=0, trans_a=1, overwrite_b=1)  # rest L⁻ᵀ
+            divide_right(rest, corner)
             A[stop:, columns] = rest
+
+
+def divide_right(B: Array, L: Array) -> None:
+    """Overwrite ``B`` (t, n), C-ordered, by B L⁻ᵀ for a lower triangle ``L`` (n, n).
+
+    Cost: n²t flops, no memory.
+    """
+    if B.size:
+        (trsm,) = scipy.linalg.get_blas_funcs(("trsm",), (L, B))
+        trsm(1.0, L.T, B.T, lower=0, trans_a=1, overwrite_b=1)
+
+
+def pivoted_cholesky(A: Array, tolerance: float | None = None) -> tuple[int, Array]:
+    """Overwrite the lower triangle of ``A`` (n, n) by L with A[p][:, p] = LLᵀ, as far as it goes.
+
+    The largest diagonal that is left comes next, until it is at most ``tolerance`` times the
+    largest of all; by default n times the machine epsilon. Rows and columns of L from the rank on
+    are without meaning.
+
+    Returns
+    -------
+    rank : int
+    p : int array (n,)
+
+    Notes
+    -----
+    Cost: nr² − 2r³/3 flops for rank r; no memory.
+    """
+    n = A.shape[0]
+    peak = float(np.diagonal(A).max(initial=0.0))
+    if not peak > 0:  # not every LAPACK numbers the rows of these
+        return 0, np.arange(n)
+    share = n * float(np.finfo(A.dtype).eps) if tolerance is None else tolerance
+    (pstrf,) = get_lapack_funcs(("pstrf",), (A,))
+    with calm_blas(n):
+        _, order, rank, _ = pstrf(A.T, tol=share * peak, lower=0, overwrite_a=1)
+    return int(rank), order.astype(np.intp) - 1
 
 
 def cholesky_solve(L: Array, B: Array) -> Array:

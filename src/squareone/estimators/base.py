@@ -13,7 +13,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from ..arrays import Array, thread_budget
-from ..kernels import BY_NAME, Gaussian, Kernel, Linear
+from ..kernels import Gaussian, Kernel, Linear
+from ..kernels.names import BY_NAME, kernel_from
 from ..kernels.widths import free_width
 from ..rows import rows_of
 from ..selection import (
@@ -203,7 +204,7 @@ class RegularisedLeastSquares(CallbackSupport, Written):
         if not get_config()["skip_parameter_validation"]:
             self._validate_params()
         alpha = validation.check_alpha(self.alpha)
-        kernel = validation.kernel_from(self.kernel)
+        kernel = kernel_from(self.kernel)
         kernel.check_parameters()
         searched = free_width(kernel) != ""
         self._check_consistency(kernel, groups)

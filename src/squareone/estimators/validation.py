@@ -13,7 +13,7 @@ from sklearn.utils.validation import validate_data
 
 from ..arrays import Array
 from ..errors import ScaleError
-from ..kernels import BY_NAME, Kernel, Precomputed
+from ..kernels import Precomputed
 from ..rows import canonical, rows_of
 
 FLOATS = [np.float64, np.float32]
@@ -228,20 +228,6 @@ def _check_alphas(values: Array, alpha: Any) -> None:
     if (values < 0).any():
         msg = f"alpha={alpha!r}: alpha must be at or above zero"
         raise ValueError(msg)
-
-
-def kernel_from(kernel: Any) -> Kernel:
-    """A kernel object, from an object or a name."""
-    if isinstance(kernel, Kernel):
-        return kernel
-    if isinstance(kernel, str) and kernel in BY_NAME:
-        return BY_NAME[kernel]()
-    names = ", ".join(f'"{name}"' for name in sorted(BY_NAME))
-    msg = (
-        f"kernel={kernel!r}: a kernel object such as squareone.kernels.Gaussian(sigma=2.0), or one "
-        f"of the names {names}, is expected"
-    )
-    raise ValueError(msg)
 
 
 def is_precomputed(kernel: Any) -> bool:

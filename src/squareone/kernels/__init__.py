@@ -22,15 +22,3 @@ __all__ = [
     "Product",
     "Sum",
 ]
-
-#: Kernels by name, for ``RLSRegressor(kernel="gaussian")``.
-BY_NAME: dict[str, type[Kernel]] = {
-    "gaussian": Gaussian,
-    "laplacian": Laplacian,
-    "linear": Linear,
-    "matern": Matern,
-    "poly": Polynomial,
-    "polynomial": Polynomial,
-    "precomputed": Precomputed,
-    "rbf": Gaussian,
-}

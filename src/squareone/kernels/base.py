@@ -90,9 +90,9 @@ class Kernel(BaseEstimator):
         stored numbers of the same feature. Memory for the result (n, m), prepared rows and one
         tile per core. float32 rows give a float32 matrix.
         """
-        X = _checked(X, [np.float64, np.float32], "X")
+        X = checked_rows(X, [np.float64, np.float32], "X")
         if Y is not None:
-            Y = _checked(Y, X.dtype, "Y")
+            Y = checked_rows(Y, X.dtype, "Y")
             if X.shape[1] != Y.shape[1]:
                 msg = (
                     f"X has {X.shape[1]} features and Y has {Y.shape[1]}: a kernel compares rows "
@@ -130,7 +130,7 @@ class Kernel(BaseEstimator):
         return Product(_as_kernel(other), self)
 
 
-def _checked(rows: Any, dtype: Any, name: str) -> Any:
+def checked_rows(rows: Any, dtype: Any, name: str) -> Any:
     """Finite rows, as an array or a CSR matrix with sorted indices."""
     rows = check_array(rows, accept_sparse="csr", dtype=dtype, input_name=name)
     return canonical(rows) if issparse(rows) else rows

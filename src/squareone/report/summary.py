@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_consistent_length
 
 from ..arrays import Array
 from ..estimators.base import RegularisedLeastSquares
-from ..estimators.validation import kernel_from
+from ..kernels.names import kernel_from
 from ..kernels.widths import free_width
 from ..solvers.memory import readable
 from .measure import ROOT_MEAN_SQUARE, criterion_name, fitted, measure_name, shown, was_given
