@@ -289,29 +289,13 @@ def cholesky_solve(L: Array, B: Array) -> Array:
     return np.ascontiguousarray(X)
 
 
-def pivoted_cholesky(A: Array, tolerance: float) -> tuple[int, Array]:
-    """Overwrite the lower triangle of ``A`` (n, n) by L with A[p][:, p] = LLᵀ: rank r and p (n,).
-
-    The largest diagonal element that is left comes first, and the end is where none is above
-    ``tolerance``: the first r columns of L are the factor of the leading r rows and columns.
-
-    Cost: nr² − 2r³/3 flops, no memory.
-    """
-    n = A.shape[0]
-    if n == 0:
-        return 0, np.empty(0, int)
-    (pstrf,) = get_lapack_funcs(("pstrf",), (A,))
-    _, order, rank, _ = pstrf(A.T, tol=tolerance, lower=0, overwrite_a=1)
-    if float(np.diagonal(A).max()) <= 0.0:  # LAPACK counts a first pivot that is zero
-        rank = 0
-    return int(rank), order.astype(int) - 1
-
-
 def add_gram(total: Array, A: Array) -> None:
     """Add AᵀA for ``A`` (n, k) to the lower triangle of ``total`` (k, k), in float64.
 
     Cost: nk² flops; k² numbers where ``A`` is in another precision.
     """
+    if A.size == 0:
+        return
     (syrk,) = scipy.linalg.get_blas_funcs(("syrk",), (A,))
     if A.dtype == total.dtype:
         syrk(1.0, A.T, beta=1.0, c=total.T, lower=0, overwrite_c=1)
@@ -321,18 +305,24 @@ def add_gram(total: Array, A: Array) -> None:
 
 def solve_from_right(L: Array, B: Array) -> None:
     """Overwrite ``B`` (n, k) by BL⁻ᵀ, for a lower triangular ``L`` (k, k). Cost: nk² flops."""
+    if B.size == 0:
+        return
     (trsm,) = scipy.linalg.get_blas_funcs(("trsm",), (L, B))
     trsm(1.0, L.T, B.T, lower=0, trans_a=1, overwrite_b=1)
 
 
 def solve_transposed(L: Array, B: Array) -> Array:
     """L⁻ᵀB for ``B`` (k, t), reading the lower triangle of ``L`` (k, k). Cost: k²t flops."""
+    if B.size == 0:
+        return B.copy()
     (trsm,) = scipy.linalg.get_blas_funcs(("trsm",), (L, B))
     return np.ascontiguousarray(trsm(1.0, L.T, B, lower=0))
 
 
 def solve_triangular(L: Array, B: Array) -> Array:
     """L⁻¹B for ``B`` (k, t), reading the lower triangle of ``L`` (k, k). Cost: k²t flops."""
+    if B.size == 0:
+        return B.copy()
     (trsm,) = scipy.linalg.get_blas_funcs(("trsm",), (L, B))
     return np.ascontiguousarray(trsm(1.0, L.T, B, lower=0, trans_a=1))
 

@@ -48,19 +48,22 @@ class Given(Selector):
         """Whether points fit the rows is seen when they are chosen."""
 
     def _choose(self, kernel: Kernel, X: Any, rng: np.random.RandomState) -> Selection:
-        n, d = X.shape
+        points, numbers = self.placed(X, X.shape[0])
+        later = Later.of(kernel, X, rng)
+        return Selection(points, numbers, X.shape[0], later.rows.size, later)
+
+    def placed(self, X: Any, n: int) -> tuple[Any, Array | None]:
+        """The points as rows like those of ``X``, and which of ``n`` rows they are."""
         points = checked_rows(self.points, X.dtype, "points")
-        if points.shape[1] != d:
+        if points.shape[1] != X.shape[1]:
             msg = (
-                f"Given: the points have {points.shape[1]} features and the rows have {d}: centers "
-                "are points in the space of the rows"
+                f"Given: the points have {points.shape[1]} features and the rows have "
+                f"{X.shape[1]}: centers are points in the space of the rows"
             )
             raise ValueError(msg)
-        indices = self._indices(points.shape[0], n)
+        numbers = self._indices(points.shape[0], n)
         # one row shows how all of them are stored, wherever they come from
-        points = rows_of(points).like(rows_of(X[np.arange(1)])).copy().X
-        later = Later.of(kernel, X, rng)
-        return Selection(points, indices, n, later.rows.size, later)
+        return rows_of(points).like(rows_of(X[np.arange(1)])).copy().X, numbers
 
     def _indices(self, m: int, n: int) -> Array | None:
         if self.indices is None:

@@ -38,6 +38,8 @@ class Afterwards(BaseEstimator):
             self.center_indices_ = model.indices
             if model.centers is not None:
                 self.centers_ = model.centers
+        if record.sample.thin:
+            self.dropped_centers_ = record.dropped_centers
         if isinstance(targets, Labels):
             self.classes_ = targets.classes
             if targets.code is not None:
@@ -80,6 +82,14 @@ class Afterwards(BaseEstimator):
     def effective_dof_(self) -> float | Array:
         """Trace of the hat matrix at the chosen λ. One per target if λ is."""
         return self._recorded().degrees_of_freedom("effective_dof_")
+
+    @property
+    def explained_trace_(self) -> float:
+        """The share of the trace of the kernel matrix that the centers explain.
+
+        Only with centers: tr(K̃)/tr(K) with K̃ = K_nm K_mm⁺ K_mn, over the rows of the fit.
+        """
+        return self._recorded().explained_trace("explained_trace_")
 
     @property
     def loo_residuals_(self) -> Array:

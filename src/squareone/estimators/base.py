@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from abc import abstractmethod
 from copy import deepcopy
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -13,6 +15,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from ..arrays import Array, thread_budget
+from ..centers import Given, Selector, Uniform, selector_from
+from ..centers.chosen import draw_rows
 from ..kernels import Gaussian, Kernel, Linear
 from ..kernels.names import BY_NAME, kernel_from
 from ..kernels.widths import free_width
@@ -25,7 +29,7 @@ from ..selection import (
     folds_from_splits,
 )
 from ..selection.criteria import Criterion
-from ..solvers import Plan, Task, make_plan
+from ..solvers import CENTER_SOLVERS, Plan, Task, choose_centers, make_plan
 from ..solvers.memory import memory_limit as bytes_allowed
 from ..targets import Labels, Responses
 from . import validation
@@ -33,6 +37,7 @@ from .callbacks import CallbackSupport, fit_progress
 from .problem import Problem, Request
 from .record import Record
 from .scoring import held_out_scorer
+from .thin import reduced
 from .walk import solve
 from .written import Written
 
@@ -42,6 +47,11 @@ _LENGTHY = 1.5e11
 CRITERIA = ("loo", "gcv", "holdout", "marginal_likelihood")
 EXACT_SOLVERS = ("cholesky", "gram", "krylov", "spectral", "svd")
 SOLVERS = ("auto", *EXACT_SOLVERS, *CENTER_SOLVERS)
+#: Criteria that leave no rows out.
+WITHOUT_ROWS = ("gcv", "marginal_likelihood")
+#: Rows up to which leave-one-out is over all of them where there are centers; beyond that so many
+#: random ones, with iterations fewer.
+ALL_ROWS, LOO_ROWS = 20_000, (10_000, 4_000)
 #: Iterations where ``max_iter`` says nothing.
 MOST_ITERATIONS = 1000
 
@@ -180,7 +190,10 @@ class RegularisedLeastSquares(CallbackSupport, Written):
             lengthy = plan.chosen.flops > _LENGTHY * plan.task.threads
             with fit_progress(self, X, y, sample_weight, lengthy=lengthy) as progress:
                 problem = Problem.of(request, progress)
+                if plan.solver == "subset":
+                    problem = reduced(problem)
                 outcome = solve(problem)
+                problem.plan = replace(plan, stages=problem.plan.stages)
                 record = Record(
                     problem,
                     outcome,
@@ -208,6 +221,7 @@ class RegularisedLeastSquares(CallbackSupport, Written):
         kernel.check_parameters()
         searched = free_width(kernel) != ""
         self._check_consistency(kernel, groups)
+        selector = self._selector()
         given = validation.is_precomputed(kernel)
         X = validation.check_rows(self, X, reset=True, sparse=not given)
         if given:
@@ -221,6 +235,7 @@ class RegularisedLeastSquares(CallbackSupport, Written):
         kept = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights > 0)
         rng = check_random_state(0 if self.random_state is None else self.random_state)
         criterion = self._criterion(X, y, targets, kept, groups, rng, alpha)
+        m = self._count(selector, kept.size)
         per_target = self.alpha_per_target and columns.shape[1] > 1
         scorer = held_out_scorer(
             self.scoring,
@@ -252,8 +267,16 @@ class RegularisedLeastSquares(CallbackSupport, Written):
             likelihood=isinstance(criterion, MarginalLikelihood),
             unregularised=not isinstance(alpha, str) and float(np.min(alpha)) == 0.0,
             kept=bool(self.keep_factor),
+            centers=m,
+            without_rows=self.cv is None and self.criterion in WITHOUT_ROWS,
         )
-        plan = make_plan(task, self.solver, bytes_allowed(self.memory_limit))
+        limit = bytes_allowed(self.memory_limit)
+        task = self._with_centers(task, limit)
+        plan = make_plan(task, self.solver, limit)
+        if plan.task.centers and selector is None:
+            selector = Uniform(plan.task.centers)
+        if isinstance(criterion, LeaveOneOut) and plan.task.sampled:
+            criterion = LeaveOneOut(draw_rows(kept.size, plan.task.sampled, rng))
         return Request(
             X=X,
             targets=targets,
@@ -272,17 +295,80 @@ class RegularisedLeastSquares(CallbackSupport, Written):
             rng=rng,
             tolerance=float(self.tol),
             most_iterations=MOST_ITERATIONS if self.max_iter is None else int(self.max_iter),
+            selector=selector if plan.task.centers else None,
         )
+
+    # --- centers ---
+
+    def _selector(self) -> Selector | None:
+        """What chooses the centers; None where all rows are, or how many is still to be chosen."""
+        if self.centers is None or isinstance(self.centers, str):
+            return None
+        selector = selector_from(self.centers)
+        selector.check_parameters()
+        return selector
+
+    def _count(self, selector: Selector | None, n: int) -> int:
+        """How many centers were asked for; zero where nothing was said."""
+        if selector is None:
+            return 0
+        if isinstance(selector, Given):
+            return int(np.shape(selector.points)[0])
+        count = int(selector.count)
+        if count > n:
+            msg = (
+                f"centers={self.centers!r} asks for {count:,} centers, and there are {n:,} rows of "
+                "positive weight: ask for fewer, or for all of them with centers=None"
+            )
+            raise ValueError(msg)
+        return count
+
+    def _with_centers(self, task: Task, limit: float) -> Task:
+        """The number of centers where it is to be chosen, and the rows that are left out."""
+        thin = task.centers > 0 or self.solver in CENTER_SOLVERS
+        if isinstance(self.centers, str):
+            m = choose_centers(task, limit, self.time_limit)
+            if not m and thin:
+                m = task.n
+            task = replace(task, centers=m)
+            thin = m > 0
+        if not thin or task.folds or task.without_rows:
+            return task
+        asked = self.loo_rows
+        if isinstance(asked, str):
+            dear = self.solver in ("pcg", "nystrom")
+            asked = LOO_ROWS[dear] if task.n > ALL_ROWS else None
+        sampled = 0 if asked is None or asked >= task.n else int(asked)
+        return replace(task, sampled=sampled)
 
     def _check_consistency(self, kernel: Kernel, groups: Any) -> None:
         """Refuse parameters that do not fit together, before any work."""
+        if self.centers is not None and self.solver in EXACT_SOLVERS:
+            msg = (
+                f'solver="{self.solver}" has all rows as centers, and centers={self.centers!r} was '
+                'given: use solver="rectangle", "pcg", "nystrom", "subset" or "auto"'
+            )
+            raise ValueError(msg)
+        thin = self.centers is not None or self.solver in CENTER_SOLVERS
+        if thin and not kernel.has_formula:
+            msg = (
+                f"centers need a kernel that can be evaluated on rows, got {kernel!r}: use "
+                "centers=None, or give rows and another kernel"
+            )
+            raise ValueError(msg)
+        if self.time_limit is not None and not isinstance(self.centers, str):
+            msg = (
+                f'time_limit={self.time_limit!r} is for centers="auto", which chooses how many '
+                f"there is time for; centers={self.centers!r} leaves nothing to choose"
+            )
+            raise ValueError(msg)
         if self.solver in ("svd", "gram", "krylov") and not isinstance(kernel, Linear):
             msg = (
                 f'solver="{self.solver}" works with features and needs kernel="linear", got '
                 f'{kernel!r}. Use "cholesky", "spectral" or "auto"'
             )
             raise ValueError(msg)
-        without_rows = self.criterion in ("gcv", "marginal_likelihood")
+        without_rows = self.criterion in WITHOUT_ROWS
         if self.scoring is not None and self.cv is None and without_rows:
             msg = (
                 f'criterion="{self.criterion}" holds no rows out, so there is nothing for '

@@ -5,7 +5,7 @@ New rows are an array (m, d) or a CSR matrix, whatever the rows of the fit are.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -43,9 +43,9 @@ def intervals(record: Record, X: Any, coverage: float, method: str) -> Array:
             result[:, j] = jackknife(values[:, j], errors[:, j], rank)
         return result
     ends = jackknife_plus if method == "jackknife+" else jackknife_minmax
-    for rows, columns, sensitivities, values in _sensitivities(record, X, "predict_interval"):
+    for rows, columns, moves, values in _moves(record, X, "predict_interval"):
         for j in columns:
-            result[rows, j] = ends(values[:, j], sensitivities.T, errors[:, j], rank)
+            result[rows, j] = ends(values[:, j], moves(j).T, errors[:, j], rank)
     return result
 
 
@@ -66,12 +66,11 @@ def standard_deviations(record: Record, X: Any, *, noise: bool) -> Array:
 def influence(record: Record, X: Any) -> Array:
     """f_{−i}(x) − f(x) (m, n, t): what leaving out each of the user's rows changes."""
     record.check_rows()
-    errors = residuals(record)
-    result = np.zeros((X.shape[0], record.n_rows, errors.shape[1]), X.dtype)
-    for rows, columns, sensitivities, _ in _sensitivities(record, X, "influence"):
+    t = record.alphas.size
+    result = np.zeros((X.shape[0], record.n_rows, t), X.dtype)
+    for rows, columns, moves, _ in _moves(record, X, "influence"):
         for j in columns:
-            change = sensitivities * -errors[record.kept, j, None]
-            result[rows, record.kept, j] = change.T
+            result[rows, record.kept, j] = -moves(j).T
     return result
 
 
@@ -125,11 +124,12 @@ def suspicion(record: Record) -> Array:
     return np.divide(standardised, typical, out=standardised, where=typical > 0).max(axis=1)
 
 
-def _sensitivities(
+def _moves(
     record: Record, X: Any, name: str
-) -> Iterator[tuple[slice, Array, Array, Array]]:
-    """New rows, target columns, sensitivities (n, b) and predictions (b, t), block by block."""
+) -> Iterator[tuple[slice, Array, Callable[[int], Array], Array]]:
+    """New rows, target columns, f(x) − f_{−i}(x) (n, b) of a column, and predictions (b, t)."""
     model = record.model
+    errors = residuals(record)[record.kept].astype(X.dtype)
     with record.answering(name) as factor:
         for alpha, columns in record.by_alpha():
             for rows in _new_rows(record, X):
@@ -139,11 +139,25 @@ def _sensitivities(
                 else:  # the kernel is there
                     values = product(queries, model.coefficients)
                     values += model.intercepts.astype(values.dtype)
-                yield rows, columns, factor.sensitivities(alpha, queries), values
+                sensitivities = factor.sensitivities(alpha, queries)
+                special, further = factor.moves(alpha, queries, sensitivities)
+
+                def moves(
+                    j: int,
+                    sensitivities: Array = sensitivities,
+                    special: Array = special,
+                    further: Array = further,
+                ) -> Array:
+                    change = sensitivities * errors[:, j, None]
+                    if special.size:
+                        change[special] = further[:, :, j] * errors.dtype.type(record.unit)
+                    return change
+
+                yield rows, columns, moves, values
 
 
 def _new_rows(record: Record, X: Any) -> list[slice]:
-    return blocks(X.shape[0], max(64, _BLOCK // record.kept.size))
+    return blocks(X.shape[0], max(1, _BLOCK // record.kept.size))
 
 
 def _queries(record: Record, factor: Factor, X: Any) -> Any:

@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import Any
 
 from .. import kernels
+from ..centers import Given, KMeans, LeverageScores, PivotedCholesky, TraceGreedy, Uniform
 from ..files import Fields, Known, refuse
 from ..targets import CODINGS
 from .classifier import RLSClassifier
@@ -40,17 +41,22 @@ _FROM_SKLEARN = {
 _MODULES = {name: module for module, names in _FROM_SKLEARN.items() for name in names}
 _KERNELS = {name: getattr(kernels, name) for name in kernels.__all__ if name != "Kernel"}
 _CODINGS = {kind.__name__: kind for kind in CODINGS.values()}
+_SELECTORS = {
+    kind.__name__: kind
+    for kind in (Given, KMeans, LeverageScores, PivotedCholesky, TraceGreedy, Uniform)
+}
+_VALUES = _KERNELS | _CODINGS | _SELECTORS
 _ESTIMATORS = {kind.__name__: kind for kind in (RLSClassifier, RLSRegressor)}
 # Parameters that a fitted model is done with.
-_SPARE = ("cv", "scoring", "random_state", "threshold")
+_SPARE = ("cv", "scoring", "random_state", "threshold", "checkpoint")
 
 
 def known(name: str) -> Known | None:
     """What is known about the class called ``name``; None if it has no place in a file."""
     if name in _ESTIMATORS:
         return Known(_ESTIMATORS[name], _learned, _relearn, _SPARE)
-    if name in _KERNELS or name in _CODINGS:
-        return Known((_KERNELS | _CODINGS)[name], _nothing, _nothing_from)
+    if name in _VALUES:
+        return Known(_VALUES[name], _nothing, _nothing_from)
     if name in _MODULES:
         # of the names in the table above, and imported late: most programs need none of them
         kind = getattr(import_module(_MODULES[name]), name)

@@ -47,6 +47,8 @@ class Lasting:
     scale: float | None
     iterations: int
     residual: float
+    dropped_centers: Array
+    _explained: float | None
     _dropped_values: Array
     _dropped_columns: Array
     _walked: Path | None
@@ -105,6 +107,9 @@ class Lasting:
               it is still to be asked
             - ``leave_one_out_values`` (n + m, t), ``relative_complements`` (n, t), ``complements``
               (n, t), ``scales`` (t,) and ``calibration``: None where nobody has asked for them
+            - ``thin`` (bool): whether coefficients (m, t) belong to centers of their own; which
+              rows these are, ``center_numbers`` (m,), −1 for none; the positions of those that were
+              dropped, ``dropped_centers``; and the share of the trace ``explained``, if known
             - ``iterations`` and the relative ``residual`` they ended at
             - ``calibrated_by``, ``scale``, ``keep_factor`` and ``memory_limit``: parameters of
               the fit
@@ -136,6 +141,10 @@ class Lasting:
             "calibration": self.calibration and state.of_calibration(self.calibration),
             "calibrated_by": self.calibrated_by,
             "scale": self.scale,
+            "thin": bool(self.sample.thin),
+            "center_numbers": self.model.indices if self.sample.thin else None,  # type: ignore[union-attr]
+            "dropped_centers": self.dropped_centers if self.sample.thin else None,
+            "explained": self._explained,
             "iterations": self.iterations,
             "residual": self.residual,
             "keep_factor": bool(self.keep_factor),
@@ -160,7 +169,14 @@ class Lasting:
             record.targets = state.targets_from(found.inner("targets"), t)
             record.model, record.sample = _model_from(found, columns, kept)
             record.unit = found.number("unit", positive=True)
-            record.diagonal = found.array("diagonal", (n,))
+            record.diagonal = found.array("diagonal", (0 if record.sample.thin else n,))
+            record.dropped_centers = np.empty(0, int)
+            if record.sample.thin:
+                record.dropped_centers = found.array("dropped_centers", (None,), INTEGERS, least=0)
+            else:
+                found.take("dropped_centers", type(None))
+            known = found.given("explained")
+            record._explained = found.number("explained") if known else None
             record._dropped_values = dropped
             record._dropped_columns = found.array("dropped_columns", dropped.shape)
             record._read_looks(found)
@@ -223,19 +239,26 @@ def _model_from(
     intercept = found.take("intercept", bool)
     if columns.dtype not in dtype:
         refuse(found.where, "coefficients and columns are of different types")
-    linear, given = isinstance(kernel, Linear), isinstance(kernel, Precomputed)
+    thin = found.take("thin", bool)
+    linear, given = isinstance(kernel, Linear) and not thin, isinstance(kernel, Precomputed)
+    numbers = kept
+    if thin:
+        numbers = found.array("center_numbers", (coefficients.shape[0],), INTEGERS, least=-1)
+    else:
+        found.take("center_numbers", type(None))
     d = coefficients.shape[0] if linear else n
     X = np.empty((0, d), columns.dtype)
     if linear or given:
         found.take("centers", type(None))
     else:
-        X = rows_from(found, "centers", n, coefficients.dtype)
+        X = rows_from(found, "centers", numbers.size, coefficients.dtype)
         d = X.shape[1]
-    if d == 0 or not (linear or coefficients.shape[0] == n):
+    if d == 0 or not (linear or coefficients.shape[0] == numbers.size):
         refuse(found.where, f"coefficients have shape {coefficients.shape}")
     state.check_kernel(kernel, d, f"{found.where}.kernel")
-    sample = Sample(X, columns, weights, intercept, kernel)
+    rows = X[:0] if thin else X
+    sample = Sample(rows, columns, weights, intercept, kernel, thin=thin)
     if linear:
         return Hyperplane(coefficients, intercepts), sample
     centers = None if given else X
-    return KernelExpansion(kernel, centers, kept, coefficients, intercepts), sample
+    return KernelExpansion(kernel, centers, numbers, coefficients, intercepts), sample

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array, power_of_two
+from ..centers import Selector
 from ..kernels import Kernel, Precomputed
 from ..kernels.widths import free_width, term_of
 from ..selection import Objective
@@ -46,6 +47,19 @@ class Request:
     rng: np.random.RandomState
     tolerance: float
     most_iterations: int
+    selector: Selector | None
+
+
+@dataclass(frozen=True)
+class Aside:
+    """Rows ``rest`` (m,) of ``X`` (n, d) that a fit to the others sets aside.
+
+    ``order`` (k,) puts them, after the rows of weight zero, into the order of the user's.
+    """
+
+    X: Any
+    rest: Array
+    order: Array
 
 
 @dataclass
@@ -66,6 +80,10 @@ class Problem(Sample):
         The other rows (m, d), or their kernel values (m, n).
     dropped_columns : array (m, t)
         Their targets.
+    selector : Selector or None
+        What chooses the centers; None where all rows are.
+    aside : Aside or None
+        Further rows that the fit does not see.
     """
 
     unit: float
@@ -80,6 +98,8 @@ class Problem(Sample):
     tolerance: float
     most_iterations: int
     searched_width: str = ""  # the name of the parameter that was "auto"
+    selector: Selector | None = None
+    aside: Aside | None = None
     progress: Progress = field(default_factory=Progress.silent)
 
     @classmethod
@@ -116,7 +136,22 @@ class Problem(Sample):
             most_iterations=request.most_iterations,
             searched_width=free_width(request.kernel),
             progress=progress,
+            selector=request.selector,
+            thin=request.plan.task.centers > 0 and request.plan.solver != "subset",
         )
+
+    @property
+    def n_rows(self) -> int:
+        """All the user's rows."""
+        return self.X.shape[0] + self.dropped.shape[0]
+
+    def values_aside(self, model: Any) -> Array:
+        """Predictions (m, t) at rows of weight zero, and at others the fit did not see."""
+        values = model.values(self.dropped)
+        if self.aside is None:
+            return values
+        others = model.values(self.aside.X)[self.aside.rest]
+        return np.concatenate([values, others])[self.aside.order]
 
     def width(self) -> float:
         """The width that was chosen; NaN where none was, the geometric mean of several."""
@@ -138,6 +173,10 @@ class Problem(Sample):
     def watch(self, iterations: int, residual: float) -> None:
         """Show an iteration to who waits."""
         self.progress.step(f"iteration {iterations}, relative residual {residual:.2g}")
+
+    def watch_rows(self, rows: int) -> None:
+        """Show how many rows have been seen to who waits."""
+        self.progress.step(f"{rows:,} of {self.X.shape[0]:,} rows")
 
     def subset(self, rows: Array) -> Problem:
         """The same problem for ``rows`` (m,) only."""

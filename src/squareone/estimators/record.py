@@ -71,20 +71,21 @@ class Record(Lasting):
         self.memory_limit = memory_limit
         self.per_target = problem.objective.per_target
         # the model's own copy of the rows, where it has one: the user's may change
-        rows = getattr(outcome.model, "centers", None)
+        rows = None if problem.thin else getattr(outcome.model, "centers", None)
         self.sample = Sample(
             np.empty((0, problem.X.shape[1]), problem.X.dtype) if rows is None else rows,
             problem.Y,
             problem.weights,
             problem.intercept,
             problem.kernel,
+            thin=problem.thin,
         )
         self.unit = problem.unit
-        self.diagonal = (
-            np.diagonal(problem.X).copy() if problem.given else problem.kernel.diagonal(problem.X)
-        )
+        self.diagonal = _diagonal(problem)
+        self._explained: float | None = None
+        self.dropped_centers = _dropped_centers(outcome.factor)
         self._objective = problem.objective
-        self._dropped_values = outcome.model.values(problem.dropped)
+        self._dropped_values = problem.values_aside(outcome.model)
         self._dropped_columns = problem.dropped_columns
         self.calibration = self.calibrated_by = self.scale = None
         self._walked = outcome.path
@@ -103,7 +104,7 @@ class Record(Lasting):
 
     def _prepare_to_last(self) -> None:
         """The leave-one-out values that probabilities need, where rows are not kept."""
-        remade = not (self.sample.linear or self.sample.given)
+        remade = not (self.sample.linear or self.sample.given or self.sample.thin)
         if self.calibrated_by is None or self._factor is None or remade or self.kept.size < 2:
             return
         _ = self.leave_one_out_values
@@ -132,11 +133,11 @@ class Record(Lasting):
             raise AttributeError(msg)
         if self._factor is not None:
             return self._factor
-        if self.sample.linear or self.sample.given:
+        if self.sample.linear or self.sample.given or self.sample.thin:
             why = (
-                "a linear model does not keep the rows it was fitted to"
-                if self.sample.linear
-                else "a model of a precomputed kernel does not keep its matrix"
+                "a model of a precomputed kernel does not keep its matrix"
+                if self.sample.given
+                else "a linear model, or one with centers, does not keep the rows it was fitted to"
             )
             msg = (
                 f"{name} needs the factorisation, which is gone (keep_factor=False, or the "
@@ -240,6 +241,16 @@ class Record(Lasting):
                 for i in chosen:
                     path.dof[i] = factor.degrees_of_freedom(path.alphas[[i]])[0]
         return self._at_best(path, path.dof[None, :])
+
+    def explained_trace(self, name: str) -> float:
+        """tr(K̃)/tr(K) for the centers of the fit."""
+        if not self.sample.thin:
+            msg = f"{name} is for a fit with centers: here all rows are, and explain everything"
+            raise AttributeError(msg)
+        if self._explained is None:
+            with self.answering(name) as factor:
+                self._explained = float(factor.explained_trace)  # type: ignore[attr-defined]
+        return self._explained
 
     # --- one λ, every row ---
 
@@ -359,6 +370,19 @@ class Record(Lasting):
             for alpha, columns in self.by_alpha():
                 found[columns] = criterion.log_likelihoods(factor, np.array([alpha]))[columns, 0]
         return found - N * np.log(self.unit)
+
+
+def _diagonal(problem: Problem) -> Array:
+    """k(x, x) (n,); not for a fit with centers, to which no bound belongs."""
+    if problem.thin:
+        return np.empty(0, problem.X.dtype)
+    return np.diagonal(problem.X).copy() if problem.given else problem.kernel.diagonal(problem.X)
+
+
+def _dropped_centers(factor: Factor) -> Array:
+    """Positions of centers that depend on others; none where there are no centers."""
+    centers = getattr(factor, "centers", None)
+    return np.empty(0, int) if centers is None else centers.dropped
 
 
 def _negligible(problem: Problem) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,8 @@ class Sample:
     intercept : bool
     kernel : Kernel
         With numbers for parameters.
+    thin : bool
+        Whether coefficients belong to centers, not to all rows or to features.
     """
 
     X: Any
@@ -36,6 +38,7 @@ class Sample:
     weights: Array | None
     intercept: bool
     kernel: Kernel
+    thin: bool = field(default=False, kw_only=True)
 
     @property
     def given(self) -> bool:
@@ -45,7 +48,7 @@ class Sample:
     @property
     def linear(self) -> bool:
         """Whether the model is a hyperplane."""
-        return isinstance(self.kernel, Linear)
+        return isinstance(self.kernel, Linear) and not self.thin
 
     def weighting(self) -> Weighting:
         """Weights and intercept."""

@@ -20,10 +20,13 @@ from ..solvers import (
     GramFactor,
     KrylovFactor,
     Limits,
+    PcgFactor,
+    RectangleFactor,
     SpectralFactor,
     SvdFactor,
     SymmetricSystem,
 )
+from . import thin
 from .looks import Step
 from .problem import WORTH_A_WARNING, Problem
 from .search import search
@@ -49,19 +52,41 @@ class Outcome:
 
 def solve(problem: Problem) -> Outcome:
     """Factor, choose λ, and build the model."""
+    if problem.selector is not None:
+        return _solve_with_centers(problem)
     found = choose_width(problem) if free_width(problem.kernel) else None
     searched = problem.plan.solver == "cholesky" and isinstance(problem.alpha, str)
     factor, path = search(problem, found) if searched else _factor_and_choose(problem)
+    return _finish(problem, factor, path, [] if found is None else found.steps)
+
+
+def _solve_with_centers(problem: Problem) -> Outcome:
+    """The same where coefficients belong to centers."""
+    searching = free_width(problem.kernel) != ""
+    steps = thin.choose_width(problem, choose_width) if searching else []
+    centers = thin.choose_centers(problem)
+    factor = thin.build(problem, centers)
+    return _finish(problem, factor, _choose(problem, factor), steps, centers)
+
+
+def _finish(
+    problem: Problem,
+    factor: Factor,
+    path: Path | None,
+    steps: list[Step],
+    centers: thin.Centers | None = None,
+) -> Outcome:
+    """The coefficients, and what has to be said about them."""
     t = problem.Y.shape[1]
     if path is None:
         alphas = np.full(t, float(problem.alpha))
     else:
         alphas = np.broadcast_to(path.alphas[path.best()], (t,)).copy()
     with problem.stage("coefficients"):
-        model = _model(problem, factor, alphas)
+        model = _model(problem, factor, alphas, centers)
         report_conditioning(factor, alphas)
         report_convergence(factor, alphas, problem.tolerance, path)
-    return Outcome(alphas, model, factor, path, [] if found is None else found.steps)
+    return Outcome(alphas, model, factor, path, steps)
 
 
 def _factor_and_choose(problem: Problem) -> tuple[Factor, Path | None]:
@@ -203,6 +228,8 @@ def report_conditioning(factor: Factor, alphas: Array) -> None:
 
 def report_convergence(factor: Factor, alphas: Array, tolerance: float, path: Path | None) -> None:
     """Warn where an iteration ended before the residual was as small as it should be."""
+    if isinstance(factor, PcgFactor):
+        _report_pcg(factor, tolerance)
     if not isinstance(factor, KrylovFactor):
         return
     remedy = "Raise max_iter or tol, or use larger alphas"
@@ -236,7 +263,21 @@ def report_convergence(factor: Factor, alphas: Array, tolerance: float, path: Pa
             )
 
 
-def _model(problem: Problem, factor: Factor, alphas: Array) -> KernelExpansion | Hyperplane:
+def _report_pcg(factor: PcgFactor, tolerance: float) -> None:
+    worst = max(factor.residual, factor.shortfall)
+    if worst > tolerance:
+        warnings.warn(
+            f"pcg stopped after {factor.iterations} iterations at a relative residual of "
+            f"{worst:.2g}; tol={tolerance:.2g} was asked for. Raise max_iter or tol, or use larger "
+            "alphas" + (", or float64 rows" if factor.targets.dtype == np.float32 else ""),
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+
+
+def _model(
+    problem: Problem, factor: Factor, alphas: Array, chosen: thin.Centers | None
+) -> KernelExpansion | Hyperplane:
     coefficients, intercepts = factor.coefficients(alphas)
     coefficients = coefficients * coefficients.dtype.type(problem.unit)
     intercepts = np.asarray(intercepts, dtype=np.float64) * problem.unit
@@ -248,6 +289,11 @@ def _model(problem: Problem, factor: Factor, alphas: Array) -> KernelExpansion |
         raise ScaleError(msg)
     if problem.linear:
         return Hyperplane(coefficients, intercepts)
+    if isinstance(factor, RectangleFactor | PcgFactor):
+        basis = factor.centers
+        assert chosen is not None
+        numbers = chosen.numbers[basis.kept]
+        return KernelExpansion(problem.kernel, basis.points, numbers, coefficients, intercepts)
     # a copy: the model must not change when the user's array does
     centers = None if problem.given else problem.X.copy()
     return KernelExpansion(problem.kernel, centers, problem.kept, coefficients, intercepts)

@@ -11,6 +11,10 @@ from ..arrays import Array
 from ..kernels import Kernel, Precomputed
 from ..kernels.base import check_range
 from ..kernels.tiles import kernel_product
+from ..rows import rows_of
+
+# Rows that are read at a time.
+_ROWS = 65_536
 
 
 @dataclass(frozen=True)
@@ -48,7 +52,9 @@ class KernelExpansion:
         else:
             assert self.centers is not None
             check_range(self.kernel, X)
-            values = kernel_product(self.kernel, X, self.centers, self.coefficients)
+            values = np.empty((X.shape[0], self.coefficients.shape[1]), X.dtype)
+            for part, block in rows_of(X).row_blocks(_ROWS):
+                values[part] = kernel_product(self.kernel, block.X, self.centers, self.coefficients)
         values += self.intercepts.astype(values.dtype)
         return values
 

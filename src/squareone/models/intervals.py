@@ -47,7 +47,7 @@ def jackknife(values: Array, errors: Array, rank: int) -> Array:
     return np.column_stack([values - width, values + width])
 
 
-def jackknife_plus(values: Array, sensitivities: Array, errors: Array, rank: int) -> Array:
+def jackknife_plus(values: Array, moves: Array, errors: Array, rank: int) -> Array:
     """From the order statistics of f_{−i}(x) − |e_i| and f_{−i}(x) + |e_i| → (m, 2).
 
     The upper end is the ``rank``-th smallest of the latter, the lower end the ``rank``-th largest
@@ -57,7 +57,8 @@ def jackknife_plus(values: Array, sensitivities: Array, errors: Array, rank: int
     ----------
     values : array (m,)
         f(x).
-    sensitivities : array (m, n)
+    moves : array (m, n)
+        f(x) − f_{−i}(x).
     errors : array (n,)
         Leave-one-out errors y_i − f_{−i}(x_i).
     rank : int
@@ -72,32 +73,29 @@ def jackknife_plus(values: Array, sensitivities: Array, errors: Array, rank: int
         high.partition(rank - 1, axis=1)
         return low[:, n - rank], high[:, rank - 1]
 
-    return _by_rows(values, sensitivities, errors, ends)
+    return _by_rows(values, moves, ends)
 
 
-def jackknife_minmax(values: Array, sensitivities: Array, errors: Array, rank: int) -> Array:
+def jackknife_minmax(values: Array, moves: Array, errors: Array, rank: int) -> Array:
     """The least and the greatest f_{−i}(x), ± the ``rank``-th smallest |e| → (m, 2)."""
     width = np.partition(np.abs(errors), rank - 1)[rank - 1]
     return _by_rows(
         values,
-        sensitivities,
-        errors,
+        moves,
         lambda moved: (moved.min(axis=1) - width, moved.max(axis=1) + width),
     )
 
 
 def _by_rows(
     values: Array,
-    sensitivities: Array,
-    errors: Array,
+    moves: Array,
     ends: Callable[[Array], tuple[Array, Array]],
 ) -> Array:
     """Both ends from f_{−i}(x) (b, n) for a few new rows at a time, on all cores."""
     result = np.empty((values.size, 2), values.dtype)
 
     def some(rows: slice) -> None:
-        moved = sensitivities[rows] * -errors
-        moved += values[rows, None]
+        moved = values[rows, None] - moves[rows]
         result[rows, 0], result[rows, 1] = ends(moved)
 
     for_each(some, blocks(values.size, _ROWS))

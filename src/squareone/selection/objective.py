@@ -67,6 +67,10 @@ class Objective:
             self.criterion.restricted(rows), self.targets[rows], self.unit, inner, self.per_target
         )
 
+    def with_criterion(self, criterion: Criterion) -> Objective:
+        """The same by another criterion."""
+        return Objective(criterion, self.targets, self.unit, self.scorer, self.per_target)
+
     @property
     def smooth(self) -> bool:
         """Whether a search may follow it: a smooth function of a single λ."""

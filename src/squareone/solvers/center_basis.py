@@ -59,7 +59,7 @@ class CenterBasis:
         self.kernel = kernel
         self.dtype = dtype
         exact = points.astype(np.float64, copy=False)
-        K = kernel_matrix(kernel, exact, both_triangles=False)
+        K = self._matrix(exact)
         low, high = _SAFE[dtype]
         peak = float(np.max(np.diagonal(K), initial=0.0))
         self.unit = 1.0 if low < peak < high else power_of_two(np.diagonal(K))
@@ -76,7 +76,8 @@ class CenterBasis:
         m = K.shape[0]
         norm = frobenius_norm(K)
         diagonal = np.diagonal(K).copy()
-        tolerance = m * float(np.finfo(self.dtype).eps) * float(np.max(diagonal, initial=0.0))
+        share = m * float(np.finfo(self.dtype).eps)
+        tolerance = share * float(np.max(diagonal, initial=0.0))
         order, rank = np.arange(m), m
         try:
             cholesky(K)
@@ -84,16 +85,21 @@ class CenterBasis:
         except SingularSystemError:
             independent = False
         if not independent:
-            K = kernel_matrix(self.kernel, points, both_triangles=False)
+            K = self._matrix(points)
             if self.unit != 1.0:
                 K /= self.unit
-            rank, order = pivoted_cholesky(K, tolerance)
+            rank, order = pivoted_cholesky(K, share)
             K = np.ascontiguousarray(K[:rank, :rank])
         clear_upper(K)
         self.factor = K
         self.kept, self.dropped = order[:rank], np.sort(order[rank:])
         rcond = reciprocal_condition(K, norm) if rank else 1.0
         self.condition = 1.0 / rcond if rcond > 0 else np.inf
+
+    def _matrix(self, points: Any) -> Array:
+        if points.shape[0] == 0:  # all of them were among the rows left out
+            return np.empty((0, 0))
+        return kernel_matrix(self.kernel, points, both_triangles=False)
 
     @property
     def size(self) -> int:
@@ -130,7 +136,7 @@ class CenterBasis:
                 K *= root[part, None]
 
         def deal(hand: int) -> None:
-            own = None if out is not None else np.empty((size, self.size), self.dtype)
+            own = np.empty((size if out is None else 0, self.size), self.dtype)
             for part in parts[hand::hands]:
                 K = own[: part.stop - part.start] if out is None else out[part]
                 fill(part, K)

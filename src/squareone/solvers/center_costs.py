@@ -158,24 +158,29 @@ def _pcg(task: Task) -> Candidate:
 
 
 def _nystrom(task: Task) -> Candidate:
-    """As the rectangle, once more without the rows held out, and predictions with all rows."""
-    rectangle = _rectangle(task)
-    held = float(task.largest_fold)
-    predictions = _values(task, held, task.n) if task.folds else []
+    """As the rectangle; kernel values between all rows and those that are left out or held out."""
+    rectangle, m = _rectangle(task), _size(task)
+    left = task.largest_fold if task.folds else (task.sampled or task.n)
+    between = [] if task.alphas == 1 else _values(task, float(left), task.n)
+    if between and not task.folds:
+        between.append(counted(task, "product", 2.0 * left * task.n * m, m))
     work = [
         *rectangle.work,
-        *during("path", predictions),
-        *during("coefficients", _values(task, task.n, _size(task))),
+        *during("path", between),
+        *during("coefficients", _values(task, task.n, m)),
     ]
     refused = rectangle.refused
-    if task.alphas != 1 and not task.folds:
+    if task.alphas != 1 and task.without_rows:
         refused = (
-            "its leave-one-out error is that of the approximate kernel, and it predicts with the "
-            'true one: choose alpha by criterion="holdout" or cv'
+            "this criterion is that of the approximate kernel, and nystrom predicts with the true "
+            'one: choose alpha by criterion="loo", "holdout" or cv'
         )
-    more = task.row_bytes * (0.0 if task.kept else 1.0) + task.row_bytes * (task.folds > 0)
-    form = f"{_size(task):,} centers for the matrix, all rows for predictions"
-    return Candidate("nystrom", tuple(work), 2.0 * rectangle.bytes + more, form, refused)
+    more = task.row_bytes * (1.0 + (task.folds > 0)) + 8.0 * left * (m + task.t)
+    form = f"{m:,} centers for the matrix, all rows for predictions"
+    if task.alphas != 1 and task.sampled:
+        form += f"; leave-one-out over {task.sampled:,} random rows"
+    folds = 1 + (task.folds > 0)
+    return Candidate("nystrom", tuple(work), folds * rectangle.bytes + more, form, refused)
 
 
 def _subset(task: Task) -> Candidate:

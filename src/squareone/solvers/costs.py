@@ -254,7 +254,7 @@ def _search(task: Task) -> list[Work]:
     start = subset_size(n)
     small = [
         counted(task, "eigh", 9.0 * start**3, start),
-        *_path(task, start, start, counted=False),
+        *_path(task, start, start, in_flops=False),
     ]
     return [
         *_kernel(task, n),
@@ -314,13 +314,13 @@ def _spectral(task: Task) -> Candidate:
     return _with_width(task, "spectral", work, numbers, "eigendecomposition, every alpha", refused)
 
 
-def _path(task: Task, n: int, k: int, *, counted: bool = True) -> list[Work]:
+def _path(task: Task, n: int, k: int, *, in_flops: bool = True) -> list[Work]:
     """Every λ with n rows and k basis vectors, and the leave-one-out values of the best one."""
     length, t, visits = path_length(task), task.t, _visits(task)
     flops = length * 2.0 * n * k * (t + 1)
     columns = (t + 1) * length / max(1, visits - 1)
     walk = counted(task, "path", flops, columns, times=float(visits > 0))
-    if not counted:
+    if not in_flops:
         walk = replace(walk, flops=0.0)
     if not visits:
         return during(_scoring(task), [walk])

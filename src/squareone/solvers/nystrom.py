@@ -19,8 +19,9 @@ _BLOCK = 4_194_304
 
 
 class NystromFactor(Factor):
-    """(K̃ + λ/w)c + b = y with K̃ = K_nm K_mm⁺ K_mn, 1ᵀc = 0; f(x) = Σ_i c_i k(x, x_i) + b over all i.
+    """(K̃ + λ/w)c + b = y with K̃ = K_nm K_mm⁺ K_mn and 1ᵀc = 0; f(x) = Σ c_i k(x, x_i) + b.
 
+    The sum is over all rows.
     c = w(y − b − K̃c) / λ are the residuals of the rectangle with the same centers, which is
     what is factored. Its leave-one-out errors are those of K̃; the model's own, with the true
     kernel, follow from them and from the products of kernel rows with the basis. A row that is
@@ -47,7 +48,7 @@ class NystromFactor(Factor):
         self._Y = Y
         self._asked: tuple[bytes, _Met] | None = None
         self._sample = np.arange(self.n)
-        self._without: dict[bytes, tuple[NystromFactor, Array]] = {}
+        self._without: dict[bytes, NystromFactor] = {}
 
     # --- as the rectangle ---
 
@@ -138,7 +139,7 @@ class NystromFactor(Factor):
         key = removed.tobytes()
         if key not in self._without:
             self._without[key] = self._fit_without(removed)
-        rest, kept = self._without[key]
+        rest = self._without[key]
         t = self._Y.shape[1]
         errors = np.empty((removed.size, t, alphas.size), self.targets.dtype)
         queries = self.rectangle.rows[removed]
@@ -153,7 +154,7 @@ class NystromFactor(Factor):
         root = self.weighting.root
         return errors if root is None else errors * root[removed, None, None]
 
-    def _fit_without(self, removed: Array) -> tuple[NystromFactor, Array]:
+    def _fit_without(self, removed: Array) -> NystromFactor:
         kept = np.delete(np.arange(self.n), removed)
         center_rows = self.rectangle.center_rows
         stay = ~np.isin(center_rows, removed)
@@ -169,7 +170,7 @@ class NystromFactor(Factor):
             self.weighting.restricted(kept),
             own,
         )
-        return NystromFactor(rectangle, self._Y[kept]), kept
+        return NystromFactor(rectangle, self._Y[kept])
 
     # --- new rows ---
 
