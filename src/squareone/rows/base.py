@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
 import numpy as np
@@ -26,7 +26,7 @@ class Rows(ABC):
 
     Attributes
     ----------
-    X : array (n, d) or CSR matrix
+    X : array (n, d), CSR matrix or Stream
         As they came: never changed, and never copied as a whole unless somebody asks for that.
     """
 
@@ -52,7 +52,12 @@ class Rows(ABC):
 
     @abstractmethod
     def __getitem__(self, rows: slice | Array) -> Rows:
-        """Some of the rows; for a slice nothing is copied."""
+        """Some of the rows; for a slice nothing is copied, unless it has to be read."""
+
+    def row_blocks(self, size: int) -> Iterator[tuple[slice, Rows]]:
+        """One pass over all rows, ``size`` of them at a time: which they are, and these rows."""
+        for rows in blocks(self.shape[0], size):
+            yield rows, self[rows]
 
     @abstractmethod
     def dense(self) -> Array:
@@ -175,10 +180,14 @@ class Rows(ABC):
 
 
 def rows_of(X: Any) -> Rows:
-    """The rows of an array (n, d) or of a CSR matrix."""
+    """The rows of an array (n, d), of a CSR matrix, or of a stream."""
     from .dense import DenseRows
     from .sparse import SparseRows
+    from .stream import Stream
+    from .streamed import StreamedRows
 
+    if isinstance(X, Stream):
+        return StreamedRows(X)
     return SparseRows(X) if hasattr(X, "indptr") else DenseRows(X)
 
 
