@@ -5,21 +5,37 @@ estimator takes it in place of an array.
 """
 
 from .array_rows import ArrayRows
+from .arrow_file import ArrowRows
 from .base import Rows, rows_of
+from .csv_file import CSVRows
 from .dense import DenseRows
 from .generated import GeneratedRows
+from .keeping import save_rows
+from .opening import open_rows
+from .parquet import ParquetRows
 from .sparse import SparseRows, canonical
 from .stream import Stream
 from .streamed import StreamedRows
+from .svmlight import SVMLightRows
+from .table import TableRows
+from .writing import BlockWriter
 
 __all__ = [
     "ArrayRows",
+    "ArrowRows",
+    "BlockWriter",
+    "CSVRows",
     "DenseRows",
     "GeneratedRows",
+    "ParquetRows",
     "Rows",
+    "SVMLightRows",
     "SparseRows",
     "Stream",
     "StreamedRows",
+    "TableRows",
     "canonical",
+    "open_rows",
     "rows_of",
+    "save_rows",
 ]

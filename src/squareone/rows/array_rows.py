@@ -71,7 +71,7 @@ class ArrayRows(Stream):
         if found is None:
             raise not_numeric("any", self._source, array.dtype)
         self.dtype = chosen_type(dtype) or found
-        self._columns = None if columns is None else _column_numbers(columns, shape[1])
+        self._columns = None if columns is None else column_numbers(columns, shape[1])
         width = shape[1] if self._columns is None else self._columns.size
         self.shape = (int(shape[0]), int(width))
         self.feature_names = None if feature_names is None else [str(f) for f in feature_names]
@@ -126,7 +126,7 @@ class _Mapped(tuple):
     """How a mapped array is made again."""
 
 
-def _column_numbers(columns: Sequence[int], d: int) -> Array:
+def column_numbers(columns: Any, d: int) -> Array:
     """Numbers (m,) of columns, each of which is there."""
     numbers = np.asarray(columns)
     if numbers.ndim != 1 or numbers.dtype.kind not in "iu":
