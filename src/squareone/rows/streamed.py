@@ -14,7 +14,7 @@ from .derived import DerivedRows
 from .stream import Stream
 
 # Numbers in a block: large enough for products at full speed, small beside any machine's memory.
-_NUMBERS = 2_097_152
+_NUMBERS = 1_048_576
 # Rows in a block: at least, and of sparse rows, which may have any number of features.
 _FEWEST, _SPARSE = 1024, 8192
 
