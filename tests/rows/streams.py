@@ -4,12 +4,13 @@ import gzip
 
 import numpy as np
 import pandas
-import pyarrow
-import pyarrow.feather
-import pyarrow.parquet
+import pytest
 from scipy.sparse import csr_array
 
 from squareone.rows import ArrayRows, GeneratedRows, open_rows
+
+pyarrow = pytest.importorskip("pyarrow")
+feather = pytest.importorskip("pyarrow.feather")
 
 
 class Sliced:
@@ -55,9 +56,7 @@ def _feather(X, folder):
 
 def _arrow(X, folder):
     table = pyarrow.Table.from_pandas(frame_of(X))
-    pyarrow.feather.write_feather(
-        table, folder / "rows.arrow", compression="uncompressed", chunksize=13
-    )
+    feather.write_feather(table, folder / "rows.arrow", compression="uncompressed", chunksize=13)
     return open_rows(folder / "rows.arrow")
 
 

@@ -10,7 +10,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from squareone.rows import ArrayRows, GeneratedRows, open_rows
-from tests.rows.streams import DENSE, STREAMS, some_rows
+from tests.rows.streams import DENSE, STREAMS, Sliced, some_rows
 
 n, d = 40, 4
 
@@ -126,11 +126,21 @@ def test_nullable_columns(tmp_path):
 
 
 @pytest.mark.parametrize("other", [n - 9, n + 9], ids=["shorter", "longer"])
-@pytest.mark.parametrize("kind", ["parquet", "feather", "arrow", "csv", "tsv", "svmlight"])
+@pytest.mark.parametrize("kind", ["npy", "parquet", "feather", "arrow", "csv", "tsv", "svmlight"])
 def test_a_file_that_changed(kind, other, tmp_path):
     stream = STREAMS[kind](some_rows(n, d), tmp_path)
     STREAMS[kind](some_rows(other, d), tmp_path)
     with pytest.raises(ValueError, match=r"(?s)40.*open it again"):
+        read(stream)
+    with pytest.raises(ValueError, match="open it again"):
+        stream[[n - 1]]
+
+
+def test_a_dataset_that_grew():
+    dataset = Sliced(some_rows(n, d))
+    stream = ArrayRows(dataset)
+    dataset.shape = (n + 1, d)
+    with pytest.raises(ValueError, match="gave 41 rows where 40 were expected"):
         read(stream)
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 pytest.importorskip("resource")
+pytest.importorskip("pyarrow")
 
 from squareone.rows import BlockWriter
 

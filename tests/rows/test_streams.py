@@ -10,10 +10,6 @@ from numpy.testing import assert_array_equal
 from scipy.sparse import issparse
 
 from squareone.rows import ArrayRows, GeneratedRows, open_rows, rows_of, save_rows
-
-pytest.importorskip("pyarrow")
-pytest.importorskip("pandas")
-
 from tests.rows.streams import DENSE, SPARSE, STREAMS, Sliced, in_memory, some_rows
 
 n, d = 40, 4

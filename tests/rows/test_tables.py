@@ -72,6 +72,17 @@ def test_the_common_type_of_columns(tmp_path):
     assert open_rows(tmp_path / "t.parquet").dtype == np.float64
 
 
+def test_an_index_is_no_feature(tmp_path, table):
+    some = table[table["age"] > 50][["height", "age"]]
+    assert not isinstance(some.index, pandas.RangeIndex)
+    for name in ("t.parquet", "t2.parquet"):
+        some.to_parquet(tmp_path / name)
+        some.index.name = "tree"
+        assert open_rows(tmp_path / name).feature_names == ["height", "age"]
+        stream, _ = open_rows(tmp_path / name, "age")
+        assert_array_equal(stream[:], some[["height"]])
+
+
 # --- targets ---
 
 

@@ -7,6 +7,8 @@ from numpy.testing import assert_array_equal
 
 from squareone.rows import BlockWriter, open_rows
 
+pytest.importorskip("pyarrow")
+
 n = 30
 VALUES = {
     "numbers": np.random.default_rng(0).standard_normal(n),

@@ -5,12 +5,14 @@ from __future__ import annotations
 import mmap
 import os
 from collections.abc import Generator, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ..arrays import Array
 from .numbers import chosen_type, converted, float_type, joined, not_numeric
+from .places import unchanged
 from .stream import Stream
 
 
@@ -55,11 +57,11 @@ class ArrayRows(Stream):
         feature_names: Sequence[str] | None = None,
     ) -> None:
         self._array = array
-        path = getattr(array, "filename", None)  # of a dataset of h5py it is a file's, not its own
-        if isinstance(path, str | os.PathLike):
-            self._source = repr(os.path.basename(path))
-        else:
-            self._source = f"a {type(array).__name__}"
+        self._path: Path | None = None
+        self._source = f"a {type(array).__name__}"
+        if isinstance(array, np.memmap) and array.filename:
+            self._path = Path(os.fsdecode(array.filename))
+            self._source, self._bytes = repr(self._path.name), self._path.stat().st_size
         shape = tuple(getattr(array, "shape", ()))
         if len(shape) != 2 or not hasattr(array, "dtype"):
             msg = (
@@ -82,13 +84,19 @@ class ArrayRows(Stream):
         return block if self._columns is None else block[:, self._columns]
 
     def _read(self, size: int, pieces: Sequence[int]) -> Generator[Any, None, None]:
-        if self._array.shape[0] != self.shape[0]:
-            self._refuse_length(f"{self._array.shape[0]:,}", self.shape[0])
+        self._check_length()
         for start in range(0, self.shape[0], size):
             yield self._of(slice(start, min(start + size, self.shape[0])))
 
+    def _check_length(self) -> None:
+        if self._path is not None:
+            unchanged(self._path, self._bytes, len(self))
+        if self._array.shape[0] != self.shape[0]:  # a dataset may grow
+            self._refuse_length(f"{self._array.shape[0]:,}", self.shape[0])
+
     def _taken(self, wanted: Array) -> Array:
         """By their numbers, or by the span of those that are in one chunk."""
+        self._check_length()
         if isinstance(self._array, np.ndarray):
             parts: list[tuple[Any, Array]] = [(wanted, wanted)]
         else:

@@ -43,7 +43,8 @@ class NumericColumns:
         for position, column in enumerate(batch.columns):
             if pyarrow.types.is_dictionary(column.type):
                 column = column.dictionary_decode()
-            if column.type != kind:
+            # 16 bits become 32 below: older versions of pyarrow cannot
+            if column.type not in (kind, pyarrow.float16()):
                 column = column.cast(kind, safe=False)
             block[:, position] = column.to_numpy(zero_copy_only=False)
         return block

@@ -14,9 +14,10 @@ from .array_rows import ArrayRows, column_numbers
 from .arrow_file import ArrowRows
 from .csv_file import CSVRows
 from .parquet import ParquetRows
+from .places import existing
 from .stream import Stream
 from .svmlight import SVMLightRows
-from .table import TableRows, existing
+from .table import TableRows
 
 _TABLES: dict[str, type[TableRows]] = {
     ".parquet": ParquetRows,

@@ -7,13 +7,13 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Generator, Sequence
 from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 from ..arrays import Array, thread_budget
 from .extras import extra
 from .features import Features, NumericColumns, TransformedColumns, check_transformer
 from .labels import target_values
+from .places import existing
 from .stream import Stream
 
 # Rows that are looked at before the first pass, for a transformer's output.
@@ -50,7 +50,7 @@ class TableRows(Stream):
             if columns is None:
                 columns = getattr(transformer, "feature_names_in_", None)
         self._schema = self._open()
-        self._columns = self._known(self._schema.names if columns is None else columns)
+        self._columns = self._known(_feature_columns(self._schema) if columns is None else columns)
         self.shape = (self._count(), max(1, len(self._columns)))
         self._check_shape()
         self._features = self._of_columns(transformer, dtype)
@@ -66,10 +66,10 @@ class TableRows(Stream):
 
     @classmethod
     def names(cls, path: str | os.PathLike[str]) -> list[str]:
-        """The columns of a file."""
+        """The columns of a file that may be features."""
         rows = cls.__new__(cls)
         rows._place(path)
-        return list(rows._open().names)
+        return _feature_columns(rows._open())
 
     # --- what a format has to say ---
 
@@ -139,13 +139,7 @@ class TableRows(Stream):
         return names
 
 
-def existing(path: str | os.PathLike[str]) -> Path:
-    """The path of a file that is there."""
-    found = Path(os.fsdecode(path))
-    if found.is_dir():
-        msg = f"{os.fsdecode(path)!r} is a folder: the name of a file is expected"
-        raise IsADirectoryError(msg)
-    if not found.exists():
-        msg = f"there is no file {os.fsdecode(path)!r}"
-        raise FileNotFoundError(msg)
-    return found
+def _feature_columns(schema: Any) -> list[str]:
+    """All columns but those in which pandas keeps the index of a data frame."""
+    index = (schema.pandas_metadata or {}).get("index_columns", [])
+    return [name for name in schema.names if name not in index]
