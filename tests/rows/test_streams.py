@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 from scipy.sparse import issparse
+from sklearn.model_selection import train_test_split
 
 from squareone.rows import ArrayRows, GeneratedRows, open_rows, rows_of, save_rows
 from tests.rows.streams import DENSE, SPARSE, STREAMS, Sliced, in_memory, some_rows
@@ -84,6 +85,13 @@ def test_some_rows(stream, X, rows):
 def test_rows_that_are_not_there(stream, rows, said):
     with pytest.raises(IndexError, match=said):
         stream[rows]
+
+
+def test_split_as_arrays_are(stream, X):
+    for found, expected in zip(
+        train_test_split(stream, random_state=0), train_test_split(X, random_state=0), strict=True
+    ):
+        assert_array_equal(in_memory(found), expected)
 
 
 def test_pickled(stream, X):

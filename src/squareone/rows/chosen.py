@@ -11,6 +11,8 @@ from ..arrays import Array
 
 def row_numbers(rows: Any, n: int) -> Array:
     """Numbers (m,) between zero and n of the rows chosen from ``n``, in the order asked for."""
+    if isinstance(rows, tuple) and len(rows) == 2 and rows[1] is Ellipsis:
+        rows = rows[0]  # as scikit-learn's splitters ask
     if isinstance(rows, slice):
         return np.arange(n)[rows]
     chosen = np.asarray(rows)
