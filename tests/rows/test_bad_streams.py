@@ -230,6 +230,15 @@ def test_names_of_columns(tmp_path):
         open_rows(tmp_path / "nameless.csv")
 
 
+def test_names_of_features():
+    for make in (
+        lambda: ArrayRows(np.ones((3, 2)), feature_names=["a"]),
+        lambda: GeneratedRows(list, (3, 2), feature_names=["a"]),
+    ):
+        with pytest.raises(ValueError, match="1 names were given for 2 features"):
+            make()
+
+
 def test_arguments_without_a_meaning(tmp_path):
     stream = DENSE["npy"](some_rows(n, d), tmp_path)
     path = tmp_path / "rows.npy"
@@ -267,7 +276,7 @@ def test_without_the_extra(tmp_path, monkeypatch):
         return found(name, *rest)
 
     monkeypatch.setattr(importlib, "import_module", missing)
-    with pytest.raises(ImportError, match=r"needs pyarrow, .*pip install squareone\[files\]"):
+    with pytest.raises(ImportError, match=r'needs pyarrow, .*pip install "squareone\[files\]"'):
         open_rows(path)
 
 

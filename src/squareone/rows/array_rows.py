@@ -89,7 +89,7 @@ class ArrayRows(Stream):
             yield self._of(slice(start, min(start + size, self.shape[0])))
 
     def _check_length(self) -> None:
-        if self._path is not None:
+        if self._path is not None and self._path.exists():  # deleted, it stays mapped as it was
             unchanged(self._path, self._bytes, len(self))
         if self._array.shape[0] != self.shape[0]:  # a dataset may grow
             self._refuse_length(f"{self._array.shape[0]:,}", self.shape[0])

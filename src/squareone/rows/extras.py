@@ -12,5 +12,5 @@ def extra(module: str, purpose: str) -> Any:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
         needed = module.partition(".")[0]
-        msg = f"{purpose} needs {needed}, which is not installed: pip install squareone[files]"
+        msg = f'{purpose} needs {needed}, which is not installed: pip install "squareone[files]"'
         raise ImportError(msg, name=needed) from error

@@ -7,8 +7,8 @@ from pathlib import Path
 
 
 def existing(path: str | os.PathLike[str]) -> Path:
-    """The path of a file that is there."""
-    found = Path(os.fsdecode(path))
+    """The path of a file that is there; it stays the same in another working folder."""
+    found = Path(os.fsdecode(path)).absolute()
     if found.is_dir():
         msg = f"{os.fsdecode(path)!r} is a folder: the name of a file is expected"
         raise IsADirectoryError(msg)

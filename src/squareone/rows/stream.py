@@ -194,3 +194,9 @@ class Stream(ABC):
             if not count:
                 msg = f"{self._source} has no {what}s: at least one {what} is expected"
                 raise ValueError(msg)
+        if self.feature_names is not None and len(self.feature_names) != self.shape[1]:
+            msg = (
+                f"{len(self.feature_names)} names were given for {self.shape[1]} features of "
+                f"{self._source}: one name per feature is expected"
+            )
+            raise ValueError(msg)
