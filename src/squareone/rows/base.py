@@ -54,11 +54,6 @@ class Rows(ABC):
     def __getitem__(self, rows: slice | Array) -> Rows:
         """Some of the rows; for a slice nothing is copied, unless it has to be read."""
 
-    def row_blocks(self, size: int) -> Iterator[tuple[slice, Rows]]:
-        """One pass over all rows, ``size`` of them at a time: which they are, and these rows."""
-        for rows in blocks(self.shape[0], size):
-            yield rows, self[rows]
-
     @abstractmethod
     def dense(self) -> Array:
         """All numbers (n, d), fresh: for a few rows, or a few features."""
@@ -169,6 +164,11 @@ class Rows(ABC):
 
         Returns what is left of the budget.
         """
+
+    def row_blocks(self, size: int) -> Iterator[tuple[slice, Rows]]:
+        """All rows in order, at most ``size`` of them at a time."""
+        for rows in blocks(self.shape[0], size):
+            yield rows, self[rows]
 
     @abstractmethod
     def astype(self, dtype: np.dtype) -> Rows:
