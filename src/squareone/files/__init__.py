@@ -5,10 +5,10 @@ bytes, :mod:`~squareone.files.values` says how values become JSON and tensors, a
 :class:`~squareone.files.fields.Fields` takes what came from a file apart, looking at every piece.
 """
 
+from ..replacing import replacing
 from .container import read, write
 from .fields import FLOATS, INTEGERS, Fields, refuse
 from .reader import Reader
-from .replacing import replacing
 from .values import Known
 from .writer import Writer
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..errors import FileFormatError
-from .replacing import replacing
+from ..replacing import replacing
 
 __all__ = ["DTYPES", "read", "write"]
 

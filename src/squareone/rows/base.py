@@ -26,7 +26,7 @@ class Rows(ABC):
 
     Attributes
     ----------
-    X : array (n, d) or CSR matrix
+    X : array (n, d), CSR matrix or Stream
         As they came: never changed, and never copied as a whole unless somebody asks for that.
     """
 
@@ -52,7 +52,7 @@ class Rows(ABC):
 
     @abstractmethod
     def __getitem__(self, rows: slice | Array) -> Rows:
-        """Some of the rows; for a slice nothing is copied."""
+        """Some of the rows; for a slice nothing is copied, unless it has to be read."""
 
     @abstractmethod
     def dense(self) -> Array:
@@ -180,10 +180,14 @@ class Rows(ABC):
 
 
 def rows_of(X: Any) -> Rows:
-    """The rows of an array (n, d) or of a CSR matrix."""
+    """The rows of an array (n, d), of a CSR matrix, or of a stream."""
     from .dense import DenseRows
     from .sparse import SparseRows
+    from .stream import Stream
+    from .streamed import StreamedRows
 
+    if isinstance(X, Stream):
+        return StreamedRows(X)
     return SparseRows(X) if hasattr(X, "indptr") else DenseRows(X)
 
 

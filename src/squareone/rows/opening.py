@@ -1,0 +1,182 @@
+"""Rows of a file, by its name."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..arrays import Array
+from .array_rows import ArrayRows, column_numbers
+from .arrow_file import ArrowRows
+from .csv_file import CSVRows
+from .parquet import ParquetRows
+from .places import existing
+from .stream import Stream
+from .svmlight import SVMLightRows
+from .table import TableRows
+
+_TABLES: dict[str, type[TableRows]] = {
+    ".parquet": ParquetRows,
+    ".arrow": ArrowRows,
+    ".feather": ArrowRows,
+    ".ipc": ArrowRows,
+    ".csv": CSVRows,
+    ".csv.gz": CSVRows,
+    ".csv.bz2": CSVRows,
+    ".tsv": CSVRows,
+    ".tsv.gz": CSVRows,
+    ".tsv.bz2": CSVRows,
+}
+_SVMLIGHT = tuple(
+    kind + packed for kind in (".svm", ".svmlight", ".libsvm") for packed in ("", ".gz", ".bz2")
+)
+
+
+def open_rows(
+    path: str | os.PathLike[str],
+    target: Any = None,
+    *,
+    columns: Sequence[Any] | None = None,
+    transformer: Any = None,
+    dtype: Any = None,
+    n_features: int | None = None,
+) -> Any:
+    """Rows of a file, to be read block by block, and its targets where they are asked for.
+
+    Parameters
+    ----------
+    path : path
+        A file whose name ends in ``.npy``, ``.parquet``, ``.arrow``, ``.feather``, ``.ipc``,
+        ``.csv``, ``.tsv`` (also with ``.gz`` or ``.bz2``), or in ``.svm``, ``.svmlight``,
+        ``.libsvm`` (also with ``.gz`` or ``.bz2``).
+    target : str or list of str, int or list of int, True, optional
+        The column that is predicted, or several: by name, in ``.npy`` by number. True: the labels
+        of a file of svmlight. It is not among the features.
+    columns : sequence, optional
+        Columns that are the features, or that the transformer is given: names, in ``.npy`` numbers.
+        By default those the transformer was fitted on, or all but the target.
+    transformer : fitted scikit-learn transformer, optional
+        For tables: makes the features of each block, given as a pandas data frame.
+    dtype : {float32, float64}, optional
+        By default as in the file; integers become float64.
+    n_features : int, optional
+        Features of a file of svmlight, by default as many as it has.
+
+    Returns
+    -------
+    Stream, or tuple of Stream and array (n,) or (n, t)
+        The rows; with ``target`` also the targets, in memory: numbers, or texts as they are.
+
+    Notes
+    -----
+    **Cost**: the metadata are read; of text files (CSV, svmlight) everything, to count the rows,
+    and for targets their columns.
+
+    Examples
+    --------
+    >>> import pandas
+    >>> from tempfile import TemporaryDirectory
+    >>> from squareone.rows import open_rows
+    >>> table = pandas.DataFrame({"size": [1.0, 2.0], "age": [30, 4], "kind": ["oak", "elm"]})
+    >>> with TemporaryDirectory() as folder:
+    ...     table.to_parquet(f"{folder}/trees.parquet")
+    ...     X, y = open_rows(f"{folder}/trees.parquet", "kind")
+    ...     print(X, X.feature_names, y)
+    ...     float(X[:].sum())
+    ParquetRows('trees.parquet': 2 rows, 2 features, float64) ['size', 'age'] ['oak' 'elm']
+    37.0
+    """
+    given = {"columns": columns, "transformer": transformer, "n_features": n_features}
+    suffix = _suffix(path)
+    if suffix == ".npy":
+        _refuse_others(given, ("columns",), suffix)
+        return _of_npy(path, target, columns, dtype)
+    if suffix in _SVMLIGHT:
+        _refuse_others(given, ("n_features",), suffix)
+        return _of_svmlight(path, target, n_features, dtype)
+    _refuse_others(given, ("columns", "transformer"), suffix)
+    kind = _TABLES[suffix]
+    if target is None:
+        return kind(path, columns=columns, transformer=transformer, dtype=dtype)
+    return _with_target(kind, path, target, columns, transformer, dtype)
+
+
+def _suffix(path: str | os.PathLike[str]) -> str:
+    """The ending of a file's name that says how to read it."""
+    name = Path(os.fsdecode(path)).name.lower()
+    known = [".npy", *_TABLES, *_SVMLIGHT]
+    for suffix in known:
+        if name.endswith(suffix):
+            existing(path)
+            return suffix
+    msg = f"{name!r} cannot be opened: a name that ends in {', '.join(known)} is expected"
+    raise ValueError(msg)
+
+
+def _refuse_others(given: dict[str, Any], known: tuple[str, ...], suffix: str) -> None:
+    for name, value in given.items():
+        if value is not None and name not in known:
+            msg = f"{name} has no meaning for {suffix} files: leave it out"
+            raise ValueError(msg)
+
+
+def _refuse_leak(target: Any, features: list[Any], targets: list[Any]) -> None:
+    if set(features) & set(targets):
+        msg = f"the target {target!r} is among the features, which are to predict it: leave it out"
+        raise ValueError(msg)
+
+
+def _with_target(
+    kind: type[TableRows],
+    path: str | os.PathLike[str],
+    target: Any,
+    columns: Sequence[str] | None,
+    transformer: Any,
+    dtype: Any,
+) -> tuple[Stream, Array]:
+    names = [target] if isinstance(target, str) else list(target)
+    if columns is None:
+        columns = getattr(transformer, "feature_names_in_", None)
+    known = kind.names(path) if columns is None else list(columns)
+    if columns is not None:
+        _refuse_leak(target, known, names)
+    features = [name for name in known if name not in names]
+    rows = kind(path, columns=features, transformer=transformer, dtype=dtype)
+    found = [rows.column(name) for name in names]
+    return rows, found[0] if isinstance(target, str) else np.stack(found, axis=1)
+
+
+def _of_npy(
+    path: str | os.PathLike[str], target: Any, columns: Sequence[int] | None, dtype: Any
+) -> Any:
+    try:
+        array = np.load(path, mmap_mode="r")
+    except ValueError as error:
+        msg = f"{Path(os.fsdecode(path)).name!r} cannot be mapped into memory ({error})"
+        raise ValueError(msg) from error
+    rows = ArrayRows(array, columns=columns, dtype=dtype)
+    if target is None:
+        return rows
+    width = array.shape[1]
+    places = column_numbers(np.atleast_1d(target), width)
+    features = np.arange(width) if columns is None else column_numbers(columns, width)
+    if columns is None:
+        features = np.setdiff1d(features, places)
+        rows = ArrayRows(array, columns=features.tolist(), dtype=dtype)
+    _refuse_leak(target, features.tolist(), places.tolist())
+    y = np.array(array[:, places])
+    return rows, y[:, 0] if np.ndim(target) == 0 else y
+
+
+def _of_svmlight(
+    path: str | os.PathLike[str], target: Any, n_features: int | None, dtype: Any
+) -> Any:
+    if target not in (None, True, False):
+        msg = f"target={target!r}: a file of svmlight has one label per row, target=True gives them"
+        raise ValueError(msg)
+    rows = SVMLightRows(path, n_features=n_features, dtype=dtype)
+    return (rows, rows.labels) if target else rows
