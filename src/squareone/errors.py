@@ -47,6 +47,10 @@ class FileFormatError(ValueError):
     """A file cannot be loaded: it is no model, is damaged or contradicts itself, or is too new."""
 
 
+class CheckpointError(ValueError):
+    """A checkpoint cannot be read, or belongs to another fit."""
+
+
 class IllConditionedWarning(LinAlgWarning):
     """The answer has fewer reliable digits than a user would expect; the message says how few."""
 

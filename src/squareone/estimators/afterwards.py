@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import ExitStack
 from numbers import Integral
 from typing import Any
 
@@ -11,10 +13,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import Array
 from ..models import Hyperplane
+from ..rows import BlockWriter, Stream, open_rows, rows_of
 from ..solvers import Plan
 from ..targets import Labels
 from . import hindsight, validation
 from .record import Record, at_rest
+
+#: What can be written row by row, and rows in a block of it.
+_WRITABLE = ("predict", "decision_function", "predict_proba", "predict_interval")
+_FILE_ROWS = 16_384
 
 
 class Afterwards(BaseEstimator):
@@ -197,6 +204,65 @@ class Afterwards(BaseEstimator):
             raise ValueError(msg)
         return order[:n]
 
+    def predict_file(
+        self, X: Any, path: str | os.PathLike[str], *, method: str = "predict"
+    ) -> None:
+        """Predict rows block by block, into a file: neither rows nor predictions are held.
+
+        Parameters
+        ----------
+        X : Stream, array-like or sparse matrix of shape (m, d), or the path of a file
+            Rows; a path is opened by :func:`~squareone.rows.open_rows`.
+        path : str or PathLike
+            A ``.npy``, ``.csv`` or ``.parquet`` file; one that is there is replaced once the new
+            one is complete.
+        method : str, default="predict"
+            ``"predict"``, ``"decision_function"``, ``"predict_proba"`` or ``"predict_interval"``.
+
+        Notes
+        -----
+        **Cost**: that of the method; memory for a few blocks of rows.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from tempfile import TemporaryDirectory
+        >>> from sklearn.datasets import load_diabetes
+        >>> from squareone import RLSRegressor
+        >>> X, y = load_diabetes(return_X_y=True)
+        >>> model = RLSRegressor("linear").fit(X, y)
+        >>> with TemporaryDirectory() as folder:
+        ...     model.predict_file(X, f"{folder}/predictions.npy")
+        ...     round(float(np.load(f"{folder}/predictions.npy").mean()), 3)
+        152.133
+        """
+        self._recorded()
+        ask = getattr(self, method, None)
+        if method not in _WRITABLE or ask is None:
+            known = ", ".join(f'"{name}"' for name in _WRITABLE if hasattr(self, name))
+            msg = f"method={method!r}: one of {known} is expected"
+            raise ValueError(msg)
+        if isinstance(X, str | os.PathLike):
+            X = open_rows(X)
+        rows = X if isinstance(X, Stream) else self._rows(X)
+        writer: BlockWriter | None = None
+        with ExitStack() as stack:
+            for _, block in rows_of(rows).row_blocks(_FILE_ROWS):
+                values = np.asarray(ask(block.X))
+                if writer is None:
+                    names = self._columns_of(method, values)
+                    writer = stack.enter_context(BlockWriter(path, names, rows.shape[0]))
+                writer.write(values)
+
+    def _columns_of(self, method: str, values: Array) -> list[str]:
+        """Names of what a method gives for every row."""
+        if method == "predict_interval":
+            return ["lower", "upper"]
+        if values.ndim == 1:
+            return ["prediction" if method == "predict" else method]
+        classes = getattr(self, "classes_", np.arange(values.shape[1]))
+        return [f"{method}_{name}" for name in classes]
+
     def _rows(self, X: Any) -> Array:
         """New rows, checked, in the precision of the model."""
         record = self._recorded()
@@ -204,7 +270,7 @@ class Afterwards(BaseEstimator):
         if given:
             validation.check_kernel_values(X, self.n_features_in_)
         X = validation.check_rows(self, X, reset=False, sparse=not given)
-        return X.astype(record.model.dtype, copy=False)
+        return X if X.dtype == record.model.dtype else rows_of(X).astype(record.model.dtype).X
 
     def _values(self, X: Any) -> Array:
         """f at the rows of X → (n, t)."""

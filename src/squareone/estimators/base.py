@@ -20,7 +20,7 @@ from ..centers.chosen import draw_rows
 from ..kernels import Gaussian, Kernel, Linear
 from ..kernels.names import BY_NAME, kernel_from
 from ..kernels.widths import free_width
-from ..rows import rows_of
+from ..rows import Stream, rows_of
 from ..selection import (
     Folds,
     GeneralisedCrossValidation,
@@ -170,8 +170,9 @@ class RegularisedLeastSquares(CallbackSupport, Written):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n, d)
-            Rows; for a precomputed kernel its matrix (n, n).
+        X : array-like, sparse matrix or Stream of shape (n, d)
+            Rows; for a precomputed kernel its matrix (n, n). A :class:`~squareone.rows.Stream`, or
+            a memory-mapped array, is read block by block where the solver allows.
         y : array-like of shape (n,) or (n, t)
             Targets; for a classifier classes, or an indicator matrix of several labels per row.
         sample_weight : array-like of shape (n,) or float, optional
@@ -203,6 +204,8 @@ class RegularisedLeastSquares(CallbackSupport, Written):
                     at_once=self._needs_left_out(problem),
                 )
                 self._remember(request, problem, record)
+                if problem.keeper is not None:
+                    problem.keeper.done()
         except BaseException:  # an interrupt too: never half fitted
             self._forget()
             raise
@@ -257,7 +260,8 @@ class RegularisedLeastSquares(CallbackSupport, Written):
             fold_work=folds.work() if folds else 0.0,
             largest_fold=folds.largest() if folds else 0,
             held=scorer is not None,
-            copied=kept.size < X.shape[0],
+            copied=kept.size < X.shape[0] or isinstance(X, Stream),
+            streamed=isinstance(X, Stream),
             threads=thread_budget(),
             width_search=searched,
             stored=0 if given else rows_of(X).stored,
@@ -275,8 +279,10 @@ class RegularisedLeastSquares(CallbackSupport, Written):
         plan = make_plan(task, self.solver, limit)
         if plan.task.centers and selector is None:
             selector = Uniform(plan.task.centers)
-        if isinstance(criterion, LeaveOneOut) and plan.task.sampled:
-            criterion = LeaveOneOut(draw_rows(kept.size, plan.task.sampled, rng))
+        scored = None
+        if plan.task.sampled:
+            scored = draw_rows(kept.size, plan.task.sampled, rng)
+            criterion = LeaveOneOut(scored) if isinstance(criterion, LeaveOneOut) else criterion
         return Request(
             X=X,
             targets=targets,
@@ -296,6 +302,8 @@ class RegularisedLeastSquares(CallbackSupport, Written):
             tolerance=float(self.tol),
             most_iterations=MOST_ITERATIONS if self.max_iter is None else int(self.max_iter),
             selector=selector if plan.task.centers else None,
+            scored=scored,
+            checkpoint=self.checkpoint,
         )
 
     # --- centers ---
@@ -332,7 +340,7 @@ class RegularisedLeastSquares(CallbackSupport, Written):
                 m = task.n
             task = replace(task, centers=m)
             thin = m > 0
-        if not thin or task.folds or task.without_rows:
+        if not thin:
             return task
         asked = self.loo_rows
         if isinstance(asked, str):
@@ -354,6 +362,12 @@ class RegularisedLeastSquares(CallbackSupport, Written):
             msg = (
                 f"centers need a kernel that can be evaluated on rows, got {kernel!r}: use "
                 "centers=None, or give rows and another kernel"
+            )
+            raise ValueError(msg)
+        if self.checkpoint is not None and self.solver in (*EXACT_SOLVERS, "subset"):
+            msg = (
+                f'solver="{self.solver}" has no state to be kept on its way: checkpoint is for '
+                'solver="rectangle", "nystrom" and "pcg"'
             )
             raise ValueError(msg)
         if self.time_limit is not None and not isinstance(self.centers, str):

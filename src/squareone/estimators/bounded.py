@@ -32,6 +32,12 @@ class Bounded(Probable):
                 "for it, or take the exact leave-one-out errors, which loo_predictions_ gives"
             )
             raise AttributeError(msg)
+        if record.sample.thin:
+            msg = (
+                "loo_error_bound_ is for a fit with all rows as centers: loo_predictions_ gives "
+                "the leave-one-out errors themselves"
+            )
+            raise AttributeError(msg)
         rows = hindsight.may_err(record)
         # several classes: a row is right if all its columns are
         multilabel = self._labels().multilabel
@@ -83,6 +89,9 @@ class Bounded(Probable):
                 "stability_bound holds without an intercept and without weights only: fit with "
                 "fit_intercept=False, and no sample_weight or class_weight"
             )
+            raise ValueError(msg)
+        if record.sample.thin:
+            msg = "stability_bound is for a fit with all rows as centers: use centers=None"
             raise ValueError(msg)
         if not record.alphas.min() > 0:
             msg = "stability_bound needs an alpha above zero"

@@ -241,10 +241,10 @@ coef_, intercept_, n_iter_, residual_, plan_, n_features_in_, feature_names_in_
             return True
         if self.calibration is None:
             return False
-        if problem.plan.solver == "krylov":  # probes cost as much as the fit: they can wait
+        if problem.plan.solver in ("krylov", "pcg"):  # probes cost as much as the fit: they wait
             return not self.keep_factor
-        # a kernel model keeps its rows and can be calibrated later
-        return problem.linear or problem.given
+        # a kernel model of all rows keeps them, and can be calibrated later
+        return problem.linear or problem.given or problem.thin
 
     def _fitted_state(self) -> dict[str, Any]:
         return {**super()._fitted_state(), "threshold": getattr(self, "threshold_", None)}

@@ -22,7 +22,13 @@ from .looks import Step
 from .sample import Sample
 
 # What is computed when first asked for: over all rows, the rows of the fit, and the targets.
-_COMPUTED_LATER = ("leave_one_out_values", "relative_complements", "complements", "scales")
+_COMPUTED_LATER = (
+    "leave_one_out_values",
+    "relative_complements",
+    "complements",
+    "scales",
+    "scored_values",
+)
 
 
 class Lasting:
@@ -47,6 +53,7 @@ class Lasting:
     scale: float | None
     iterations: int
     residual: float
+    scored: Array | None
     dropped_centers: Array
     _explained: float | None
     _dropped_values: Array
@@ -56,6 +63,11 @@ class Lasting:
     _objective: Objective | None
     _factor: Factor | None
     _lock: Any
+
+    @property
+    def scored_rows(self) -> Array:
+        """Rows of the fit (s,) by whose left-out values it is judged: all, or random ones."""
+        return np.arange(self.kept.size) if self.scored is None else self.scored
 
     @property
     def n_rows(self) -> int:
@@ -107,6 +119,8 @@ class Lasting:
               it is still to be asked
             - ``leave_one_out_values`` (n + m, t), ``relative_complements`` (n, t), ``complements``
               (n, t), ``scales`` (t,) and ``calibration``: None where nobody has asked for them
+            - ``scored`` (s,): the rows that were left out in place of all, None for all, and
+              ``scored_values`` (s, t)
             - ``thin`` (bool): whether coefficients (m, t) belong to centers of their own; which
               rows these are, ``center_numbers`` (m,), −1 for none; the positions of those that were
               dropped, ``dropped_centers``; and the share of the trace ``explained``, if known
@@ -141,6 +155,7 @@ class Lasting:
             "calibration": self.calibration and state.of_calibration(self.calibration),
             "calibrated_by": self.calibrated_by,
             "scale": self.scale,
+            "scored": self.scored,
             "thin": bool(self.sample.thin),
             "center_numbers": self.model.indices if self.sample.thin else None,  # type: ignore[union-attr]
             "dropped_centers": self.dropped_centers if self.sample.thin else None,
@@ -170,6 +185,11 @@ class Lasting:
             record.model, record.sample = _model_from(found, columns, kept)
             record.unit = found.number("unit", positive=True)
             record.diagonal = found.array("diagonal", (0 if record.sample.thin else n,))
+            record.scored = None
+            if found.given("scored"):
+                record.scored = found.array("scored", (None,), INTEGERS, least=0)
+                if (np.diff(record.scored) <= 0).any() or not record.scored.max(initial=-1) < n:
+                    refuse(found.where, "scored does not say which rows these are")
             record.dropped_centers = np.empty(0, int)
             if record.sample.thin:
                 record.dropped_centers = found.array("dropped_centers", (None,), INTEGERS, least=0)
@@ -214,7 +234,7 @@ class Lasting:
     def _read_answers(self, found: Fields) -> None:
         """What somebody had asked for before it was saved."""
         n, t = self.sample.Y.shape
-        shapes = [(self.n_rows, t), (n, t), (n, t), (t,)]
+        shapes = [(self.n_rows, t), (n, t), (n, t), (t,), (self.scored_rows.size, t)]
         for name, shape in zip(_COMPUTED_LATER, shapes, strict=True):
             if found.given(name):
                 vars(self)[name] = values = found.array(name, shape, finite=False)

@@ -97,12 +97,13 @@ class Probable(Afterwards):
             msg = "calibration=None: there are no probabilities. Fit again with a calibration"
             raise AttributeError(msg)
         if record.calibration is None:
-            labels = self._labels()
+            labels, rows = self._labels(), record.scored_rows
+            weights = record.sample.weights
             record.calibration = fit_calibration(
                 method,
-                labels.decisions(record.leave_one_out_values[record.kept]),
-                labels.truth(record.sample.Y),
-                record.sample.weights,
+                labels.decisions(record.scored_values),
+                labels.truth(record.sample.Y[rows]),
+                None if weights is None else weights[rows],
                 exclusive=labels.exclusive,
             )
         return record.calibration

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,14 +15,19 @@ from ..arrays import Array, power_of_two
 from ..centers import Selector
 from ..kernels import Kernel, Precomputed
 from ..kernels.widths import free_width, term_of
+from ..rows import SomeRows, Stream
 from ..selection import Objective
 from ..selection.criteria import Criterion
 from ..selection.objective import HeldOutScorer
 from ..solvers import Plan
 from ..targets import Labels, Responses
-from .progress import Progress
+from .checkpoint import Checkpoint
+from .progress import Progress, readable_time
 from .sample import Sample
+from .validation import in_memory
 
+#: Solvers that read their rows block by block; others need all of them in memory.
+STREAMED = ("gram", "krylov", "pcg", "rectangle", "subset")
 # An expected relative error above this is reported, and refused at λ = 0.
 WORTH_A_WARNING = 1e-2
 
@@ -48,6 +54,8 @@ class Request:
     tolerance: float
     most_iterations: int
     selector: Selector | None
+    scored: Array | None
+    checkpoint: str | os.PathLike[str] | None
 
 
 @dataclass(frozen=True)
@@ -82,8 +90,12 @@ class Problem(Sample):
         Their targets.
     selector : Selector or None
         What chooses the centers; None where all rows are.
+    scored : array (s,) or None
+        Random rows that are left out in place of all, where all would be dear.
     aside : Aside or None
         Further rows that the fit does not see.
+    checkpoint : str, PathLike or None
+        A file in which a long fit is kept on its way, by the ``keeper``.
     """
 
     unit: float
@@ -99,19 +111,24 @@ class Problem(Sample):
     most_iterations: int
     searched_width: str = ""  # the name of the parameter that was "auto"
     selector: Selector | None = None
+    scored: Array | None = None
     aside: Aside | None = None
+    checkpoint: str | os.PathLike[str] | None = None
+    keeper: Checkpoint | None = None
     progress: Progress = field(default_factory=Progress.silent)
 
     @classmethod
     def of(cls, request: Request, progress: Progress) -> Problem:
         """Rows of weight zero set aside, the kernel's parameters made numbers, y given a unit."""
         X, columns, weights, kept = request.X, request.columns, request.weights, request.kept
+        if request.plan.solver not in STREAMED:
+            X = in_memory(X)
         dropped, dropped_columns = X[:0], columns[:0]
         if weights is not None and kept.size < X.shape[0]:
             without = np.flatnonzero(weights == 0)
             given = isinstance(request.kernel, Precomputed)
             dropped = X[np.ix_(without, kept)] if given else X[without]
-            X = X[np.ix_(kept, kept)] if given else X[kept]
+            X = X[np.ix_(kept, kept)] if given else _some(X, kept)
             dropped_columns = columns[without]
             columns, weights = columns[kept], weights[kept]
         unit = power_of_two(columns)
@@ -137,6 +154,8 @@ class Problem(Sample):
             searched_width=free_width(request.kernel),
             progress=progress,
             selector=request.selector,
+            scored=request.scored,
+            checkpoint=request.checkpoint,
             thin=request.plan.task.centers > 0 and request.plan.solver != "subset",
         )
 
@@ -171,12 +190,19 @@ class Problem(Sample):
             self.plan.stages[name] = self.plan.stages.get(name, 0.0) + spent
 
     def watch(self, iterations: int, residual: float) -> None:
-        """Show an iteration to who waits."""
-        self.progress.step(f"iteration {iterations}, relative residual {residual:.2g}")
+        """Show an iteration to who waits, and how long the others may take."""
+        left = ""
+        if 0 < residual < 1 and iterations > 1 and residual > self.tolerance:
+            share = np.log(self.tolerance) / np.log(residual)  # residuals fall by a constant factor
+            left = f", about {readable_time(self.progress.spent() * (share - 1.0))} left"
+        self.progress.step(f"iteration {iterations}, relative residual {residual:.2g}{left}")
 
     def watch_rows(self, rows: int) -> None:
-        """Show how many rows have been seen to who waits."""
-        self.progress.step(f"{rows:,} of {self.X.shape[0]:,} rows")
+        """Show how many rows have been seen, how fast, and how long the rest will take."""
+        n, spent = self.X.shape[0], self.progress.spent()
+        rate = rows / max(spent, 1e-9)
+        left = "" if rows == n else f", about {readable_time((n - rows) / rate)} left"
+        self.progress.step(f"{rows:,} of {n:,} rows, {rate:,.3g} rows/s{left}")
 
     def subset(self, rows: Array) -> Problem:
         """The same problem for ``rows`` (m,) only."""
@@ -187,12 +213,17 @@ class Problem(Sample):
             weights=None if self.weights is None else self.weights[rows],
             objective=self.objective.restricted(rows),
             kept=self.kept[rows],
+            scored=None,
         )
 
     def random_rows(self, size: int) -> Array:
         """Row numbers, ascending, drawn without replacement; all of them if there are no more."""
         n = self.X.shape[0]
         return np.arange(n) if size >= n else np.sort(self.rng.choice(n, size, replace=False))
+
+
+def _some(X: Any, rows: Array) -> Any:
+    return SomeRows(X, rows) if isinstance(X, Stream) else X[rows]
 
 
 def geometric_mean(widths: Any) -> float:

@@ -35,7 +35,7 @@ class _Stage:
         if self.steps is None or self.done > self.steps:
             return f"{self.done} done" if self.done else ""
         left = (now - self.began) * (self.steps - self.done) / max(self.done, 1)
-        about = f", about {_readable(left)} left" if 0 < self.done < self.steps else ""
+        about = f", about {readable_time(left)} left" if 0 < self.done < self.steps else ""
         return f"{self.done} of {self.steps}{about}"
 
 
@@ -169,7 +169,7 @@ class Progress:
             spent = self._clock() - stage.began
             if self._shown() and stage.depth == 0 and spent >= _WORTH_SHOWING:
                 steps = f", {stage.done} step{'s' * (stage.done > 1)}" if stage.done else ""
-                self._say(f"{stage.name}{steps}: {how}{_readable(spent)}")
+                self._say(f"{stage.name}{steps}: {how}{readable_time(spent)}")
             if stage.bar is not None and self._bars is not None:
                 self._bars.remove_task(stage.bar)
         if self._tasks is not None and not how:
@@ -200,6 +200,10 @@ class Progress:
             self._draw(stage)
         self.tick()
 
+    def spent(self) -> float:
+        """Seconds since the innermost stage began."""
+        return self._clock() - self._stages[-1].began if self._stages else 0.0
+
     def tick(self) -> None:
         """Open the display if it is time, or say that the work goes on; for the background."""
         with self._lock:
@@ -208,7 +212,7 @@ class Progress:
             now, stage = self._clock(), self._stages[0]
             if now - self._spoke >= _SILENCE:
                 far = stage.how_far(now)
-                spent = f"{_readable(now - stage.began)} so far"
+                spent = f"{readable_time(now - stage.began)} so far"
                 self._say(f"{self._where()}: {f'{far}, ' if far else ''}{spent}")
 
     def _watch(self, finished: threading.Event) -> None:
@@ -258,7 +262,8 @@ class Progress:
                 sys.stderr.flush()
 
 
-def _readable(seconds: float) -> str:
+def readable_time(seconds: float) -> str:
+    """``"44 s"``, ``"3 min 05 s"``."""
     if seconds < 100:
         return f"{seconds:.{1 if seconds < 10 else 0}f} s"
     minutes, seconds = divmod(round(seconds), 60)

@@ -92,10 +92,12 @@ class Record(Lasting):
         self._width = problem.width()
         self._factor = outcome.factor
         cheap = outcome.factor.leverages_at_hand
-        now = at_once or (cheap and (outcome.path is not None or _negligible(problem)))
+        self.scored = problem.scored
+        few = self.scored is None and (outcome.path is not None or _negligible(problem))
+        now = at_once or (cheap and few)
         if now and self.kept.size > 1:
             with problem.stage("leave-one-out values"):
-                _ = self._path(""), self.leave_one_out_values
+                _ = self._path("") if few else None, self.scored_values
         self.iterations, self.residual = outcome.factor.iterations, outcome.factor.residual
         if keep_factor:
             outcome.factor.settle()
@@ -107,7 +109,7 @@ class Record(Lasting):
         remade = not (self.sample.linear or self.sample.given or self.sample.thin)
         if self.calibrated_by is None or self._factor is None or remade or self.kept.size < 2:
             return
-        _ = self.leave_one_out_values
+        _ = self.scored_values
 
     @contextmanager
     def answering(self, name: str) -> Iterator[Factor]:
@@ -284,6 +286,21 @@ class Record(Lasting):
             if factor.estimated:
                 self._report_doubt(factor, values)
         values.flags.writeable = False
+        return values
+
+    @cached_property
+    def scored_values(self) -> Array:
+        """Leave-one-out values (s, t) of the rows :attr:`scored_rows`."""
+        if self.scored is None or "leave_one_out_values" in vars(self):
+            return self.leave_one_out_values[self.kept[self.scored_rows]]
+        self.check_rows()
+        Y = self.sample.Y[self.scored]
+        values = np.empty_like(Y)
+        with self.answering("leave-one-out values") as factor:
+            for alpha, columns in self.by_alpha():
+                _, errors = LeaveOneOut(self.scored).held_out(factor, np.array([alpha]))
+                values[:, columns] = (Y - errors[:, :, 0])[:, columns] * self.unit
+            report_conditioning(factor, self.alphas)
         return values
 
     def _report_doubt(self, factor: Factor, values: Array) -> None:

@@ -22,6 +22,7 @@ from ..solvers import (
     RectangleFactor,
     make_plan,
 )
+from .checkpoint import Checkpoint, identity_of
 from .looks import Journal, Step
 from .problem import Aside, Problem
 
@@ -79,25 +80,60 @@ def build(problem: Problem, centers: Centers) -> Factor:
     """The factorisation that the plan names, for the centers that were chosen."""
     solver = problem.plan.solver
     check_range(problem.kernel, problem.X)
-    n = problem.X.shape[0]
-    with problem.stage("factorisation", -(-n // 100_000)):
+    with problem.stage("factorisation"):
         basis = CenterBasis(problem.kernel, centers.points, problem.X.dtype)
         own = centers.rows[basis.kept]
+        keeper = _keeper(problem, basis)
         if solver == "pcg":
-            return _iterated(problem, basis, own)
+            return _iterated(problem, basis, own, keeper)
         rectangle = RectangleFactor(
-            basis, rows_of(problem.X), problem.Y, problem.weighting(), own, problem.watch_rows
+            basis,
+            rows_of(problem.X),
+            problem.Y,
+            problem.weighting(),
+            own,
+            problem.watch_rows,
+            keeper,
         )
     return NystromFactor(rectangle, problem.Y) if solver == "nystrom" else rectangle
 
 
-def _iterated(problem: Problem, basis: CenterBasis, own: Array) -> PcgFactor:
+def _keeper(problem: Problem, basis: CenterBasis) -> Checkpoint | None:
+    """Where the fit is kept on its way, if it is."""
+    if problem.checkpoint is None:
+        return None
+    identity = identity_of(
+        kernel=problem.kernel,
+        centers=basis.points,
+        columns=problem.Y,
+        weights=problem.weights,
+        intercept=problem.intercept,
+        shape=problem.X.shape,
+        rows=problem.X[np.arange(0, problem.X.shape[0], max(1, problem.X.shape[0] // 16))],
+        dtype=str(problem.X.dtype),
+        solver=problem.plan.solver,
+    )
+    problem.keeper = Checkpoint(problem.checkpoint, identity)
+    return problem.keeper
+
+
+def _iterated(
+    problem: Problem, basis: CenterBasis, own: Array, keeper: Checkpoint | None
+) -> PcgFactor:
     alpha = problem.alpha
     start = _start(problem) if isinstance(alpha, str) else None
     limits = Limits(problem.tolerance, problem.most_iterations, np.inf, problem.watch)
     seed = int(problem.rng.randint(2**31 - 1))
     factor = PcgFactor(
-        basis, rows_of(problem.X), problem.Y, problem.weighting(), own, limits, seed, start
+        basis,
+        rows_of(problem.X),
+        problem.Y,
+        problem.weighting(),
+        own,
+        limits,
+        seed,
+        start,
+        keeper,
     )
     if isinstance(alpha, float):
         factor.solution(alpha)

@@ -57,8 +57,10 @@ def find_thresholds(threshold: Any, record: Record, labels: Labels, weights: Arr
         return np.zeros(t)
     if not is_metric(threshold):
         return np.broadcast_to(np.asarray(threshold, dtype=np.float64), (t,)).copy()
-    left_out = record.leave_one_out_values[record.kept]
-    return best_thresholds(_metric(threshold, labels), left_out, record.sample.Y > 0, weights)
+    rows = record.scored_rows
+    some = None if weights is None else weights[rows]
+    truth = record.sample.Y[rows] > 0
+    return best_thresholds(_metric(threshold, labels), record.scored_values, truth, some)
 
 
 def _metric(metric: Any, labels: Labels) -> Any:

@@ -14,7 +14,7 @@ from sklearn.utils.validation import validate_data
 from ..arrays import Array
 from ..errors import ScaleError
 from ..kernels import Precomputed
-from ..rows import canonical, rows_of
+from ..rows import ArrayRows, Stream, canonical, rows_of
 
 FLOATS = [np.float64, np.float32]
 
@@ -26,6 +26,10 @@ def check_rows(estimator: BaseEstimator, X: Any, *, reset: bool, sparse: bool = 
     Read-only input stays untouched; integers become float64.
     """
     refuse_masked(X, "X")
+    if _is_mapped(X):
+        X = ArrayRows(X)
+    if isinstance(X, Stream):
+        return _check_stream(estimator, X, reset=reset, sparse=sparse)
     _check_names(X)
     try:
         X_checked = validate_data(
@@ -48,6 +52,47 @@ def check_rows(estimator: BaseEstimator, X: Any, *, reset: bool, sparse: bool = 
         )
         raise (TypeError if isinstance(error, TypeError) else ValueError)(msg) from error
     return canonical(X_checked) if issparse(X_checked) else X_checked
+
+
+def _is_mapped(X: Any) -> bool:
+    """Whether it is an array of numbers in a file: it is read block by block."""
+    return isinstance(X, np.memmap) and X.ndim == 2 and X.dtype.kind in "fiub" and X.size > 0
+
+
+def _check_stream(estimator: Any, X: Stream, *, reset: bool, sparse: bool) -> Stream:
+    """Names and number of features remembered or compared; its numbers are checked as they come."""
+    if not sparse:
+        msg = "a precomputed kernel needs its matrix in memory: pass X[:], an array"
+        raise TypeError(msg)
+    d, names = X.shape[1], X.feature_names
+    if reset:
+        estimator.n_features_in_ = d
+        if names is not None:
+            estimator.feature_names_in_ = np.array(names, dtype=object)
+        elif hasattr(estimator, "feature_names_in_"):
+            del estimator.feature_names_in_
+        return X
+    if d != estimator.n_features_in_:
+        msg = (
+            f"X has {d} features, but {type(estimator).__name__} is expecting "
+            f"{estimator.n_features_in_} features as input"
+        )
+        raise ValueError(msg)
+    fitted = getattr(estimator, "feature_names_in_", None)
+    if fitted is not None and names is not None and list(fitted) != list(names):
+        other = [name for name in names if name not in set(fitted)][:5]
+        what = f"{other} were not seen at fit time" if other else "their order is another one"
+        msg = (
+            f"The feature names should match those that were passed during fit: {what}. Choose "
+            f"columns={list(fitted)[:5]}{'...' if len(fitted) > 5 else ''} when the rows are opened"
+        )
+        raise ValueError(msg)
+    return X
+
+
+def in_memory(X: Any) -> Any:
+    """Rows that a solver has to hold all of: an array or a CSR matrix."""
+    return X[:] if isinstance(X, Stream) else X
 
 
 def refuse_masked(values: Any, name: str) -> None:

@@ -30,6 +30,7 @@ from . import thin
 from .looks import Step
 from .problem import WORTH_A_WARNING, Problem
 from .search import search
+from .validation import in_memory
 from .width import choose_width
 
 # `auto` takes a form that squares the features' condition only while that costs at most this.
@@ -121,6 +122,8 @@ def _build(problem: Problem) -> Factor:
     solver = problem.plan.solver
     if solver == "krylov":
         return _iterate(problem)
+    if solver != "gram" or not _tall(problem):
+        problem.X = in_memory(problem.X)
     if problem.linear and (solver == "svd" or (solver == "gram" and _tall(problem))):
         with problem.stage("factorisation"):
             rows = CentredRows.of(problem.X, problem.weighting())

@@ -14,10 +14,13 @@ from sklearn.utils import check_array
 
 from ..arrays import Array
 from ..errors import ScaleError
-from ..rows import canonical
+from ..rows import Stream, canonical, rows_of
 from .tiles import kernel_matrix, kernel_rectangle
 
 __all__ = ["Constant", "Kernel", "Product", "Sum"]
+
+# Rows that are looked at together where they are read block by block.
+_ROWS = 8192
 
 
 class Kernel(BaseEstimator):
@@ -36,6 +39,9 @@ class Kernel(BaseEstimator):
 
     #: Whether it can be evaluated on rows.
     has_formula: bool = True
+
+    #: Whether :meth:`peak` asks for nothing but the largest magnitude of the rows.
+    peak_by_rows: bool = False
 
     @abstractmethod
     def check_parameters(self) -> None:
@@ -156,7 +162,7 @@ def _as_kernel(term: Kernel | float) -> Kernel:
 
 def check_range(kernel: Kernel, X: Any) -> None:
     """Refuse rows ``X`` (n, d) on which the kernel leaves the range of their type. Cost: n·d."""
-    if kernel.peak(X) <= float(np.finfo(X.dtype).max) / 1e3:
+    if _peak(kernel, X) <= float(np.finfo(X.dtype).max) / 1e3:
         return
     msg = (
         f"{kernel} overflows {X.dtype.name} on these rows: rescale X (for instance with "
@@ -164,6 +170,12 @@ def check_range(kernel: Kernel, X: Any) -> None:
         "factor"
     )
     raise ScaleError(msg)
+
+
+def _peak(kernel: Kernel, X: Any) -> float:
+    if kernel.peak_by_rows or not isinstance(X, Stream):
+        return kernel.peak(X)
+    return max(kernel.peak(block.X) for _, block in rows_of(X).row_blocks(_ROWS))
 
 
 def check_positive(kernel: Kernel, name: str, value: Any, *, zero: bool = False) -> None:

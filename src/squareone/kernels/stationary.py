@@ -29,6 +29,8 @@ class Stationary(Kernel):
 
     sigma: float | Array | str
 
+    peak_by_rows = True
+
     #: The exponent at width s is that at width 1 over s to this power.
     power: int
 

@@ -13,6 +13,7 @@ from .generated import GeneratedRows
 from .keeping import save_rows
 from .opening import open_rows
 from .parquet import ParquetRows
+from .some import SomeRows
 from .sparse import SparseRows, canonical
 from .stream import Stream
 from .streamed import StreamedRows
@@ -30,6 +31,7 @@ __all__ = [
     "ParquetRows",
     "Rows",
     "SVMLightRows",
+    "SomeRows",
     "SparseRows",
     "Stream",
     "StreamedRows",

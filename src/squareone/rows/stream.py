@@ -40,6 +40,7 @@ class Stream(ABC):
     dtype: np.dtype
     sparse: bool = False
     feature_names: list[str] | None = None
+    _peak: float
 
     #: What they are read from, and what to do where it has another length than it had.
     _source: str

@@ -99,7 +99,10 @@ class StreamedRows(Rows):
         return None
 
     def peak(self) -> float:
-        return max(block.peak() for _, block in self._blocks())
+        """Remembered by the stream: everybody asks for it first."""
+        if not hasattr(self.X, "_peak"):
+            self.X._peak = max(block.peak() for _, block in self._blocks())
+        return self.X._peak
 
     def mean(self, shares: Array | None = None) -> Array:
         n = self.shape[0]

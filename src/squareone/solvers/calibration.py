@@ -41,6 +41,7 @@ from ..arrays import (
 from ..kernels import Gaussian, Linear
 from ..kernels.tiles import kernel_matrix
 from ..rows import Rows, rows_of
+from ..rows.base import row_blocks
 from .features import CentredRows
 from .weighting import Weighting
 
@@ -186,7 +187,7 @@ def _gram(d: int, dtype: Any) -> _Probe:
         def turn(block: slice) -> None:
             _ = rows.times(axes, block)
 
-        for_each(turn, rows.row_blocks())
+        for_each(turn, row_blocks(n, d))
 
     return lambda: X, two_passes, 3.0 * n * d * d
 

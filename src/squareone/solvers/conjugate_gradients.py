@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..arrays import Array
+from .keeping import State
 
 #: A linear map of columns (r, c).
 Operator = Callable[[Array], Array]
@@ -23,6 +24,18 @@ class Progress:
     energy: Array  # (c,): left·preconditioned left
     steps: int = 0
 
+    def state(self) -> State:
+        """As arrays."""
+        return {name: np.array(value) for name, value in vars(self).items()}
+
+    @classmethod
+    def from_state(cls, state: State) -> Progress:
+        """What :meth:`state` gave."""
+        solution, left, direction, energy = (
+            state[name].copy() for name in ("solution", "left", "direction", "energy")
+        )
+        return cls(solution, left, direction, energy, int(state["steps"]))
+
 
 def conjugate_gradients(
     operator: Operator,
@@ -32,6 +45,8 @@ def conjugate_gradients(
     most: int,
     start: Array | None = None,
     watch: Callable[[int, float], None] = lambda steps, residual: None,
+    before: Progress | None = None,
+    keep: Callable[[Progress], None] = lambda progress: None,
 ) -> tuple[Array, Array, int]:
     """Solutions (r, c), their relative residuals (c,) and the steps they took.
 
@@ -51,15 +66,20 @@ def conjugate_gradients(
     start : array (r, c), optional
     watch : callable
         Told after every step how many there were and the largest residual.
+    before : Progress, optional
+        Where an earlier attempt had come to.
+    keep : callable
+        Told after every step where this one is.
     """
     norms = np.linalg.norm(right, axis=0)
     norms[norms == 0.0] = 1.0
-    state = _begin(operator, precondition, right, start)
+    state = before or _begin(operator, precondition, right, start)
     residuals = np.linalg.norm(state.left, axis=0) / norms
     while state.steps < most and (residuals > tolerance).any():
         active = np.flatnonzero(residuals > tolerance)
         _step(state, operator, precondition, active)
         residuals[active] = np.linalg.norm(state.left[:, active], axis=0) / norms[active]
+        keep(state)
         watch(state.steps, float(residuals.max()))
         if not np.isfinite(residuals).all():
             break

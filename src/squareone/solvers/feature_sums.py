@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..arrays import Array, add_gram, divide_by_cholesky, solve_triangular
+from .keeping import State
 
 
 @dataclass
@@ -35,7 +36,27 @@ class FeatureSums:
 
     @classmethod
     def zero(cls, k: int, t: int) -> FeatureSums:
+        """Of no rows."""
         return cls(np.zeros((k, k)), np.zeros(k), np.zeros((k, t)), np.zeros(t))
+
+    @classmethod
+    def from_state(cls, state: State) -> FeatureSums:
+        """What :meth:`state` gave."""
+        gram, first, cross, targets = (
+            state[name].copy() for name in ("gram", "first", "cross", "targets")
+        )
+        return cls(gram, first, cross, targets, float(state["total"]))
+
+    def state(self, rows: int) -> State:
+        """The sums over the first ``rows`` rows, as arrays."""
+        return {
+            "gram": self.gram,
+            "first": self.first,
+            "cross": self.cross,
+            "targets": self.targets,
+            "total": np.array(self.total),
+            "rows": np.array(rows),
+        }
 
     def add(self, Z: Array, targets: Array, root: Array | None) -> None:
         """Some rows ``Z`` (b, k) and ``targets`` (b, t), both scaled by √w ``root`` (b,).

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -14,6 +15,9 @@ from ..rows import DenseRows, Rows, rows_of
 from ..rows.base import row_blocks
 from .symmetric import SymmetricSystem
 from .weighting import Weighting
+
+# Numbers of the rows in one block of a pass.
+_PASS = 16_777_216
 
 
 @dataclass(frozen=True)
@@ -108,7 +112,15 @@ class CentredRows:
         if self.rows.sparse and _everything(rows):  # centred by projection: uᵀX̃ is zero
             return self._without_mean(self._scaled(self.rows.product(V)))
         some = self.rows if _everything(rows) else self.rows[rows]
-        return self.weighting.scale(self._products(some, V), rows)
+        return self.block_times(V, some, rows)
+
+    def block_times(self, V: Array, block: Rows, rows: slice | Array) -> Array:
+        """X̃V for ``V`` (d, t) and a block of the rows → (b, t)."""
+        return self.weighting.scale(self._products(block, V), rows)
+
+    def passes(self) -> Iterator[tuple[slice, Rows]]:
+        """All rows in order, a block at a time: many of them, unless they have to be read."""
+        return self.rows.row_blocks(max(4096, _PASS // max(1, self.shape[1])))
 
     def transposed_times(self, U: Array, *, centred: bool = False) -> Array:
         """X̃ᵀU for ``U`` (n, t) → (d, t); ``centred`` says that uᵀU is zero."""
@@ -230,10 +242,6 @@ class CentredRows:
             coef, there = np.zeros((self.width, coef.shape[1]), coef.dtype), coef
             coef[self.occupied] = there
         return coef, intercepts
-
-    def row_blocks(self) -> list[slice]:
-        """Blocks of rows that fit a cache."""
-        return row_blocks(*self.shape)
 
 
 def _everything(rows: slice | Array) -> bool:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from ..arrays import Array, eigh
+from ..rows import Rows
 from .factor import gram_by_blocks
 from .features import CentredRows
 from .folds import errors_of_thin_basis
@@ -35,11 +37,14 @@ class GramFactor(RidgeFactor):
         self.alpha_units = rows.alpha_units
         self.largest = self.rounded = rows.in_user_units(float(np.max(self.squares, initial=0.0)))
 
-    def rows_times(self, V: Array, rows: slice | Array) -> Array:
-        return self.rows.times(V, rows)
+    def taken(self, rows: slice | Array) -> Rows:
+        return self.rows.rows[rows]
 
-    def row_blocks(self) -> list[slice]:
-        return self.rows.row_blocks()
+    def passes(self) -> Iterator[tuple[slice, Rows]]:
+        return self.rows.passes()
+
+    def block_times(self, V: Array, block: Rows, rows: slice | Array) -> Array:
+        return self.rows.block_times(V, block, rows)
 
     def other_times(self, X: Any, V: Array) -> Array:
         return self.rows.like(X, V)

@@ -125,7 +125,7 @@ class NystromFactor(Factor):
         m = rows.shape[0]
         met = _Met(np.zeros((m, r)), np.zeros((m, t)), np.zeros(m))
         for part, block in self.centers.passes(self.rectangle.rows):
-            A = self.rectangle.basis_of(block, part)
+            A = self.rectangle.block_times(self.rectangle.axes, block, part)
             for piece in blocks(rows.shape[0], max(1, _BLOCK // max(1, block.shape[0]))):
                 K = self.rectangle.kernel_between(rows[piece], block, part)
                 met.basis[piece] += K @ A

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,9 @@ import numpy as np
 from ..arrays import Array, blocks, solve_from_right
 from ..rows import Rows, rows_of
 from .center_basis import CenterBasis
-from .conjugate_gradients import conjugate_gradients
+from .conjugate_gradients import Progress, conjugate_gradients
 from .factor import Factor, Visitor
+from .keeping import Forgetful, Keeper
 from .normal import Limits, unwatched
 from .normal_passes import NormalPasses
 from .pcg_leverages import PcgLeverages
@@ -49,6 +51,8 @@ class PcgFactor(Factor):
     seed : int
     start : float or None
         A λ that a smaller model found to be good.
+    keeper : Keeper, optional
+        Keeps solutions on the way, and gives back those of an earlier attempt.
     """
 
     takes_rows = True
@@ -64,6 +68,7 @@ class PcgFactor(Factor):
         limits: Limits,
         seed: int,
         start: float | None = None,
+        keeper: Keeper | None = None,
     ) -> None:
         self.centers = basis
         self.rows = rows
@@ -85,7 +90,8 @@ class PcgFactor(Factor):
         top = self._preconditioner.largest()
         self.largest = self.rounded = top * basis.unit * weighting.unit
         self.iterations, self.residual, self.shortfall = 0, np.nan, 0.0
-        self._solutions: dict[float, Array] = {}
+        self._keeper = keeper or Forgetful()
+        self._solutions: dict[float, Array] = self._restored()
         self._leverages = PcgLeverages(self._passes, self._preconditioner, seed)
         self._dof: dict[float, float] = {}
         self._without: dict[bytes, PcgFactor] = {}
@@ -105,8 +111,29 @@ class PcgFactor(Factor):
 
     # --- solving ---
 
+    def _restored(self) -> dict[float, Array]:
+        """Solutions that an earlier attempt had found."""
+        state = self._keeper.restored("solutions") or {}
+        return {float(name): values.copy() for name, values in state.items()}
+
+    def _keep(self, alpha: float, progress: Progress) -> None:
+        self._keeper.keep("solving", lambda: {**progress.state(), "alpha": np.array(alpha)})
+
+    def _before(self, alpha: float) -> Progress | None:
+        """How far an earlier attempt had come at this λ."""
+        state = self._keeper.restored("solving")
+        if state is None or float(state["alpha"]) != alpha:
+            return None
+        return Progress.from_state(state)
+
     def solve(
-        self, alpha: float, right: Array, tolerance: float, start: Array | None
+        self,
+        alpha: float,
+        right: Array,
+        tolerance: float,
+        start: Array | None,
+        *,
+        kept: bool = False,
     ) -> tuple[Array, float, int]:
         """(Z̃ᵀZ̃ + λ)⁻¹ times columns (r, c), the relative residual, and the steps it took."""
         shift = float(self.scaled(alpha))
@@ -118,6 +145,8 @@ class PcgFactor(Factor):
             self.limits.most,
             start,
             self.limits.watch,
+            self._before(alpha) if kept else None,
+            partial(self._keep, alpha) if kept else lambda progress: None,
         )
         return solution, float(residuals.max(initial=0.0)), steps
 
@@ -129,11 +158,14 @@ class PcgFactor(Factor):
                 nearest = min(self._solutions, key=lambda other: abs(np.log(other / alpha)))
                 start = self._solutions[nearest]
             found, self.residual, steps = self.solve(
-                alpha, self._right, self.limits.tolerance, start
+                alpha, self._right, self.limits.tolerance, start, kept=True
             )
             self.iterations += steps
             self.shortfall = max(self.shortfall, self.residual)
             self._solutions[alpha] = found
+            self._keeper.keep(
+                "solutions", lambda: {repr(at): a for at, a in self._solutions.items()}
+            )
         return self._solutions[alpha]
 
     @property
@@ -249,6 +281,7 @@ class PcgFactor(Factor):
         self.limits = replace(self.limits, watch=unwatched)
         self.rows = self._passes.rows = self.rows.copy()
         self._without.clear()
+        self._keeper = Forgetful()
 
     def error_estimate(self, alpha: float) -> float:
         scaled = float(self.scaled(alpha))

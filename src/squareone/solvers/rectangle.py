@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from ..rows import Rows, rows_of
 from .center_basis import STRIP, CenterBasis
 from .feature_sums import FeatureSums
 from .honest import CenterRemoval, errors_without_rows
+from .keeping import Forgetful, Keeper
 from .ridge import RidgeFactor
 from .weighting import Weighting
 
@@ -59,6 +61,8 @@ class RectangleFactor(RidgeFactor):
         Which of the rows each center is; −1 for one that is no row.
     watch : callable
         Told how many rows have been summed.
+    keeper : Keeper, optional
+        Keeps the sums on the way, and gives back those of an earlier attempt.
     """
 
     def __init__(
@@ -69,6 +73,7 @@ class RectangleFactor(RidgeFactor):
         weighting: Weighting,
         center_rows: Array,
         watch: Watcher = lambda rows: None,
+        keeper: Keeper | None = None,
     ) -> None:
         self.centers = basis
         self.rows = rows
@@ -79,7 +84,7 @@ class RectangleFactor(RidgeFactor):
         self._shift = None if u is None else self._typical_values()
         eps = float(np.finfo(self.targets.dtype).eps)
         self._divided_first = eps * basis.condition > _SAFE_SUMS[self.targets.dtype]
-        self._sums = self._summed(watch)
+        self._sums = self._summed(watch, keeper or Forgetful())
         self._decompose()
         self._set_base()
         self._sampled: tuple[bytes, Array] | None = None
@@ -109,14 +114,21 @@ class RectangleFactor(RidgeFactor):
         """√w L⁻¹(k − shift) of some of the rows (m,) → (m, r)."""
         return self._features(self.rows[rows], root, divided=True)
 
-    def _summed(self, watch: Watcher) -> FeatureSums:
+    def _summed(self, watch: Watcher, keeper: Keeper) -> FeatureSums:
         """Over all rows, in one pass: of L⁻¹(k − shift), not centred."""
-        sums = FeatureSums.zero(self.centers.size, self.targets.shape[1])
+        before = keeper.restored("sums")
+        if before is None:
+            sums, done = FeatureSums.zero(self.centers.size, self.targets.shape[1]), 0
+        else:
+            sums, done = FeatureSums.from_state(before), int(before["rows"])
         root = self.weighting.root
-        for part, block in self.centers.passes(self.rows):
+        for part, block in self.passes():
+            if part.stop <= done:
+                continue
             some = None if root is None else root[part]
             Z = self._features(block, some, divided=self._divided_first)
             sums.add(Z, self.targets[part], some)
+            keeper.keep("sums", partial(sums.state, part.stop))
             watch(part.stop)
         if not self._divided_first:
             sums.divide(self.centers.factor)
@@ -166,31 +178,43 @@ class RectangleFactor(RidgeFactor):
 
     @property
     def explained_trace(self) -> float:
-        """The share of Σ w k(x, x) that the centers explain: Σ w |L⁻¹k(x)|² over it."""
-        sums, L = self._sums, self.centers.factor
-        explained = float(np.trace(sums.gram))
-        if self._shift is not None:  # the features were those of k − shift
-            off = solve_triangular(L, self._shift.astype(np.float64)[:, None])[:, 0]
-            explained += float(2.0 * off @ sums.first + sums.total * (off @ off))
-        whole, root = 0.0, self.weighting.root
-        for part, block in self.rows.row_blocks(self.centers.block_rows()):
-            diagonal = self.centers.kernel.diagonal(block.X).astype(np.float64)
-            shares = 1.0 if root is None else np.square(root[part], dtype=np.float64)
-            whole += float(np.sum(diagonal / self.centers.unit * shares))
+        """tr(K̃)/tr(K): the share of Σ k(x, x) that the centers explain, Σ |L⁻¹k(x)|².
+
+        **Cost**: a pass over the rows; with weights as much as the sums.
+        """
+        explained, whole, weighted = 0.0, 0.0, self.weighting.root is not None
+        if not weighted:
+            explained = self._explained_by_sums()
+        for _, block in self.passes():
+            diagonal = self.centers.kernel.diagonal(block.X)
+            whole += float(diagonal.sum(dtype=np.float64)) / self.centers.unit
+            if weighted:
+                Z = self.centers.values(block)
+                solve_from_right(self.centers.factor.astype(Z.dtype, copy=False), Z)
+                explained += float(np.square(Z, dtype=np.float64).sum())
         return min(explained / whole, 1.0) if whole > 0 else 1.0
+
+    def _explained_by_sums(self) -> float:
+        """Σ |L⁻¹k|² from what was summed, which are the features of k − shift."""
+        sums = self._sums
+        explained = float(np.trace(sums.gram))
+        if self._shift is not None:
+            shift = self._shift.astype(np.float64)[:, None]
+            off = solve_triangular(self.centers.factor, shift)[:, 0]
+            explained += float(2.0 * off @ sums.first + sums.total * (off @ off))
+        return explained
 
     # --- all rows, every λ ---
 
-    def rows_times(self, V: Array, rows: slice | Array) -> Array:
-        return self._block_times(V, self.rows[rows], rows)
+    def taken(self, rows: slice | Array) -> Rows:
+        return self.rows[rows]
 
-    def _block_times(self, V: Array, block: Rows, rows: slice | Array) -> Array:
+    def passes(self) -> Iterator[tuple[slice, Rows]]:
+        return self.centers.passes(self.rows)
+
+    def block_times(self, V: Array, block: Rows, rows: slice | Array) -> Array:
         root = None if self.weighting.root is None else self.weighting.root[rows]
         return self.centers.values(block, self._off, root) @ V
-
-    def basis_of(self, block: Rows, rows: slice | Array) -> Array:
-        """Basis rows (b, k) of a block of the rows."""
-        return self._block_times(self.axes, block, rows)
 
     def kernel_between(self, rows: Rows, block: Rows, part: slice) -> Array:
         """√w k(x, x_j) / unit between other rows (m, d) and a block of those of the fit (m, b)."""
@@ -212,9 +236,6 @@ class RectangleFactor(RidgeFactor):
             return np.zeros(self.squares.size)
         return self._mean @ self.axes.astype(np.float64)
 
-    def row_blocks(self) -> list[slice]:
-        return blocks(self.n, self.centers.block_rows())
-
     def other_times(self, X: Any, V: Array) -> Array:
         return self.centers.values(rows_of(X), self._off) @ V
 
@@ -227,17 +248,11 @@ class RectangleFactor(RidgeFactor):
     ) -> None:
         if sample is None and self.n * self.centers.size * self.targets.itemsize <= KEPT_BYTES // 4:
             sample = np.arange(self.n)
-        if sample is not None:
-            A = self._basis_of_sample(sample)
-            for_each(lambda piece: look(sample[piece], A[piece]), blocks(sample.size, size))
+        if sample is None:
+            super().each_block(max(size, STRIP), look, None)
             return
-        for part, block in self.centers.passes(self.rows):
-
-            def some(piece: slice, part: slice = part, block: Rows = block) -> None:
-                rows = slice(part.start + piece.start, part.start + piece.stop)
-                look(rows, self.basis_of(block[piece], rows))
-
-            for_each(some, blocks(block.shape[0], max(size, STRIP)))
+        A = self._basis_of_sample(sample)
+        for_each(lambda piece: look(sample[piece], A[piece]), blocks(sample.size, size))
 
     def _basis_of_sample(self, sample: Array) -> Array:
         """Kept from one visit to the next, unless it is large."""

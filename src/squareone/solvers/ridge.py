@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
-from ..arrays import Array
+from ..arrays import Array, blocks, for_each
+from ..rows import Rows
 from .factor import BasisFactor
 
 
@@ -30,19 +32,38 @@ class RidgeFactor(BasisFactor):
         )
 
     @abstractmethod
-    def rows_times(self, V: Array, rows: slice | Array) -> Array:
-        """Centred features of rows, scaled by √w, times ``V`` (k, c) → (b, c)."""
+    def taken(self, rows: slice | Array) -> Rows:
+        """Some of the rows, in memory."""
 
     @abstractmethod
-    def row_blocks(self) -> list[slice]:
-        """All rows, a block at a time."""
+    def passes(self) -> Iterator[tuple[slice, Rows]]:
+        """All rows in order, a block at a time."""
+
+    @abstractmethod
+    def block_times(self, V: Array, block: Rows, rows: slice | Array) -> Array:
+        """Centred features of a block of rows, scaled by √w, times ``V`` (k, c) → (b, c)."""
 
     @abstractmethod
     def other_times(self, X: Any, V: Array) -> Array:
         """Features of other rows (b, d), centred in the same way, times ``V`` (k, c) → (b, c)."""
 
     def basis(self, rows: slice | Array) -> Array:
-        return self.rows_times(self.axes, rows)
+        return self.block_times(self.axes, self.taken(rows), rows)
+
+    def each_block(
+        self, size: int, look: Callable[[slice | Array, Array], None], sample: Array | None
+    ) -> None:
+        """In passes over the rows, which need not be in memory."""
+        if sample is not None:
+            super().each_block(size, look, sample)
+            return
+        for part, block in self.passes():
+
+            def some(piece: slice, start: int = part.start, block: Rows = block) -> None:
+                rows = slice(start + piece.start, start + piece.stop)
+                look(rows, self.block_times(self.axes, block[piece], rows))
+
+            for_each(some, blocks(block.shape[0], size))
 
     def filters(self, alphas: Array) -> Array:
         return (-1.0 / (self.squares[:, None] + self.scaled(alphas))).astype(self.targets.dtype)
@@ -56,8 +77,8 @@ class RidgeFactor(BasisFactor):
     def sensitivities(self, alpha: float, queries: Any) -> Array:
         turned = self.axes @ (self.gains(alpha)[:, None] * self.view(queries))
         found = np.empty((queries.shape[0], self.n), self.targets.dtype)
-        for rows in self.row_blocks():
-            found[:, rows] = self.rows_times(turned, rows).T
+        for rows, block in self.passes():
+            found[:, rows] = self.block_times(turned, block, rows).T
         return self._with_mean(found.T)
 
     def energies(self, alphas: Array) -> Array:
