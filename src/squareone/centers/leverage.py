@@ -16,8 +16,8 @@ from .residual import Residual
 
 __all__ = ["LeverageScores"]
 
-# Rows of the pilot at most.
-_PILOT = 1024
+# Rows of the pilot at most: scores are weights of a draw, and more would change few of them.
+_PILOT = 512
 
 
 class LeverageScores(PooledSelector):
@@ -45,10 +45,10 @@ class LeverageScores(PooledSelector):
 
     Notes
     -----
-    The pilot has ``count`` rows, 1024 at most. Of rows that are equal several may be drawn. The
+    The pilot has ``count`` rows, 512 at most. Of rows that are equal several may be drawn. The
     centers are in the order of the rows.
 
-    **Cost**: n·p·(d + 2p) multiplications in a pool of n rows; n·p numbers.
+    **Cost**: n·p·(d + 3p) multiplications in a pool of n rows; n·p numbers.
 
     References
     ----------
