@@ -194,7 +194,8 @@ class RegularisedLeastSquares(CallbackSupport, Written):
                 if plan.solver == "subset":
                     problem = reduced(problem)
                 outcome = solve(problem)
-                problem.plan = replace(plan, stages=problem.plan.stages)
+                if plan.solver == "subset":  # solved by another one, for fewer rows
+                    problem.plan = replace(plan, stages=problem.plan.stages)
                 record = Record(
                     problem,
                     outcome,

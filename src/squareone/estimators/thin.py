@@ -22,13 +22,13 @@ from ..solvers import (
     RectangleFactor,
     make_plan,
 )
+from ..solvers.center_costs import THIN_WIDTH_CENTERS, THIN_WIDTH_ROWS, THIN_WIDTH_SAMPLE
+from ..solvers.costs import WIDTH_ROWS
 from .checkpoint import Checkpoint, identity_of
 from .looks import Journal, Step
 from .problem import Aside, Problem
 
-# Rows and centers of the search for a width, and of the λ that pcg begins with; rows of its
-# leave-one-out error.
-_WIDTH_ROWS, _WIDTH_CENTERS, _WIDTH_SAMPLE = 20_000, 1000, 4000
+# Rows and centers of the λ that pcg begins with.
 _START_ROWS, _START_CENTERS = 20_000, 1000
 _FARTHEST = 12.0 * float(np.log(2.0))
 
@@ -166,7 +166,7 @@ def choose_width(problem: Problem, start: Any) -> list[Step]:
     ``start`` is a search with all rows as centers, for few rows: it is run first.
     """
     name = free_width(problem.kernel)
-    few = problem.subset(problem.random_rows(1000))
+    few = problem.subset(problem.random_rows(WIDTH_ROWS))
     few.searched_width = name
     few.selector = None
     found = start(few)
@@ -174,8 +174,8 @@ def choose_width(problem: Problem, start: Any) -> list[Step]:
     sigma = term.sigma
     journal = Journal(problem.progress, found.steps)
     m = problem.plan.task.centers or problem.X.shape[0]
-    if problem.X.shape[0] > 1000 and np.ndim(sigma) == 0:
-        search = _WidthSearch(problem, name, float(sigma), min(m, _WIDTH_CENTERS), journal)
+    if problem.X.shape[0] > WIDTH_ROWS and np.ndim(sigma) == 0:
+        search = _WidthSearch(problem, name, float(sigma), min(m, THIN_WIDTH_CENTERS), journal)
         sigma = search.run()
     problem.kernel = with_width(problem.kernel, name, sigma)
     return journal.steps
@@ -188,11 +188,10 @@ class _WidthSearch:
         self, problem: Problem, name: str, sigma: float, centers: int, journal: Journal
     ) -> None:
         self._name, self._unit, self._journal = name, sigma, journal
-        self._part = problem.subset(problem.random_rows(_WIDTH_ROWS))
+        self._part = problem.subset(problem.random_rows(THIN_WIDTH_ROWS))
         n = self._part.X.shape[0]
         self._own = np.sort(problem.rng.choice(n, min(centers, n), replace=False))
-        self._rows = problem.random_rows(n) if n < 2 else np.arange(n)
-        sample = np.sort(problem.rng.choice(n, min(n, _WIDTH_SAMPLE), replace=False))
+        sample = np.sort(problem.rng.choice(n, min(n, THIN_WIDTH_SAMPLE), replace=False))
         objective = self._part.objective
         if isinstance(objective.criterion, LeaveOneOut):
             objective = objective.with_criterion(LeaveOneOut(sample))

@@ -8,6 +8,7 @@ from dataclasses import replace
 from .calibration import Work
 from .center_basis import BLOCK, STRIP
 from .costs import (
+    WIDTH_ROWS,
     Candidate,
     Task,
     columns_of,
@@ -24,6 +25,8 @@ from .rectangle import KEPT_BYTES, LARGE
 
 #: Solvers whose coefficients belong to centers.
 CENTER_SOLVERS = ("rectangle", "pcg", "nystrom", "subset")
+#: Rows and centers of the search for a width, the rows of its leave-one-out error, and its looks.
+THIN_WIDTH_ROWS, THIN_WIDTH_CENTERS, THIN_WIDTH_SAMPLE, LOOKS = 20_000, 1000, 4000, 7
 #: Flops that centers="auto" spends at most: some tens of seconds on a few cores.
 AUTO_FLOPS = 2e12
 # Fewer centers than this are not worth choosing.
@@ -66,7 +69,7 @@ def _rectangle(task: Task) -> Candidate:
         counted(task, "eigh", 9.0 * m**3, m, bits),
     ]
     work = [
-        *width_search(task),
+        *_search(task),
         *during("choice of centers", _choice(task, m)),
         *during("factorisation", factorisation),
         *during("path", _scores(task, m)),
@@ -79,6 +82,23 @@ def _rectangle(task: Task) -> Candidate:
     folds = 4.0 * square if task.largest_fold else 0.0
     most = 6.0 * square + folds + sample + _held(task, m)
     return Candidate("rectangle", tuple(work), most, form, _in_full(task))
+
+
+def _search(task: Task) -> list[Work]:
+    """For the width: on few rows exactly, then rectangles of some rows and centers."""
+    few = width_search(replace(task, n=min(task.n, WIDTH_ROWS), centers=0, fold_work=0.0))
+    if not few or task.n <= WIDTH_ROWS:
+        return few
+    n, m = min(task.n, THIN_WIDTH_ROWS), min(_size(task), THIN_WIDTH_CENTERS)
+    s = min(n, THIN_WIDTH_SAMPLE)
+    one = [
+        *_between_centers(task, m),
+        *_values(task, n + s, m),
+        counted(task, "product", 1.0 * n * m * m + 2.0 * s * m * m + 3.0 * m**3, m),
+        counted(task, "eigh", 9.0 * m**3, m, 64),
+    ]
+    looks = [replace(w, amount=LOOKS * w.amount, flops=LOOKS * w.flops) for w in one]
+    return [*few, *during("search for the width", looks)]
 
 
 def _choice(task: Task, m: int) -> list[Work]:
@@ -139,7 +159,7 @@ def _pcg(task: Task) -> Candidate:
         counted(task, "cholesky", solves * m**3 / 3, m),
     ]
     work = [
-        *width_search(task),
+        *_search(task),
         *during("choice of centers", _choice(task, m)),
         *during("factorisation", once if not alone else [*once, *each]),
         *during("path", [] if alone else each),
@@ -234,7 +254,8 @@ def automatic_centers(
             return False
         if seconds is not None and most is not None:
             return seconds(candidate) <= most
-        return candidate.flops <= AUTO_FLOPS
+        searching = sum(w.flops for w in candidate.work if w.stage == "search for the width")
+        return candidate.flops - searching <= AUTO_FLOPS
 
     if any(fits(c) for c in exact_candidates(replace(task, centers=0))):
         return 0

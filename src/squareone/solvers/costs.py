@@ -339,7 +339,7 @@ def _path(task: Task, n: int, k: int, *, in_flops: bool = True) -> list[Work]:
 
 def width_search(task: Task) -> list[Work]:
     """On some rows first, then on more, and on all of them last."""
-    if not task.width_search or task.linear or task.given:
+    if not task.width_search or task.given or (task.linear and not task.centers):
         return []
     n, m = task.n, min(task.n, WIDTH_ROWS)
     count, columns = WIDTH_EIGENDECOMPOSITIONS, WIDTH_ALPHAS * (task.t + 1)

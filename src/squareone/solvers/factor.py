@@ -289,7 +289,7 @@ class BasisFactor(Factor):
     def visit(self, alphas: Array, visitor: Visitor, sample: Array | None = None) -> None:
         t = self.targets.shape[1]
         F = self.filters(alphas)
-        filtered = (self.projections[:, :, None] * F[:, None, :]).reshape(F.shape[0], -1)
+        filtered = self._filtered(F)
         size = max(64, PATH_BLOCK // max(F.shape[0], filtered.shape[1]))
 
         least: list[Array] = []
@@ -308,6 +308,11 @@ class BasisFactor(Factor):
         self.each_block(size, block, sample)
         if least:
             self.least_complements.update(zip(alphas, np.min(least, axis=0), strict=True))
+
+    def _filtered(self, F: Array) -> Array:
+        """F(λ)g for all targets and λ (k, t·L)."""
+        filtered = self.projections[:, :, None] * F[:, None, :]
+        return filtered.reshape(F.shape[0], filtered.shape[1] * F.shape[1])
 
     def degrees_of_freedom(self, alphas: Array) -> Array:
         s2 = self.squares.astype(np.float64)[:, None]
@@ -343,7 +348,7 @@ class BasisFactor(Factor):
         """Basis rows (m, k) and residuals (m, t, L) at ``removed``."""
         A = self.basis(removed)
         F = self.filters(alphas)
-        filtered = (self.projections[:, :, None] * F[:, None, :]).reshape(F.shape[0], -1)
+        filtered = self._filtered(F)
         residuals = (A @ filtered).reshape(removed.size, self.targets.shape[1], alphas.size)
         if self.base_residuals is not None:
             residuals += self.base_residuals[removed, :, None]

@@ -34,7 +34,7 @@ _NEGLIGIBLE_BESIDE, _EXACT_IS_WORTH = 1e10, 8.0
 _RECTANGLE_UP_TO, _RECTANGLE_IS_WORTH = 2e13, 3.0
 # Rows from which a plan for all rows shows what centers would cost.
 _MANY_ROWS = 10_000
-_UNASKED = "approximate, and so not taken unless it is asked for: centers={:,}"
+_UNASKED = "approximate, and so not taken unless it is asked for: centers={:_}"
 
 
 @dataclass(repr=False)
@@ -379,16 +379,17 @@ def _what_would_fit(wanted: Candidate, task: Task, limit: float) -> str:
 
     if task.centers:
         m = fitting_centers(task, wanted.solver, lambda c: c.needed <= limit)
-        return f"centers={m:,}" if m else "nothing of use with this solver"
+        return f"centers={m:_}" if m else "nothing of use with this solver"
     few, many = 0, task.n
     while many - few > 1:
         middle = (few + many) // 2
         few, many = (middle, many) if with_rows(middle) <= limit else (few, middle)
-    advice = ""
+    m = 0
     if not (task.linear or task.given):
         m = fitting_centers(task, "rectangle", lambda c: c.needed <= limit)
-        advice = f"centers={m} (an approximation with as many points), " if m else ""
+    approximate = f"centers={m:_} (an approximation with as many points)" if m else ""
     if few < 2:
-        return advice.rstrip(", ") or "nothing of use with this solver"
+        return approximate or "nothing of use with this solver"
     single = "float32 rows; " if task.itemsize == 8 and needs(itemsize=4) <= limit else ""
-    return f"{advice}{single}at most about {few:,} rows with this solver"
+    exact = f"{single}at most about {few:,} rows with this solver"
+    return f"{exact}, or {approximate}" if approximate else exact
