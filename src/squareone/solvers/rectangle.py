@@ -20,6 +20,7 @@ from ..arrays import (
 from ..kernels.tiles import kernel_rectangle
 from ..rows import Rows, rows_of
 from .center_basis import STRIP, CenterBasis
+from .deflation import Deflation
 from .feature_sums import FeatureSums
 from .honest import CenterRemoval, errors_without_rows
 from .keeping import Forgetful, Keeper
@@ -27,8 +28,12 @@ from .ridge import RidgeFactor
 from .weighting import Weighting
 
 # The kernel values themselves are summed, and divided by the factor of K afterwards, while that
-# costs at most this much relative accuracy; otherwise every block is divided first.
-_SAFE_SUMS = {np.dtype(np.float64): 1e-10, np.dtype(np.float32): 1e-4}
+# costs at most this much relative accuracy: as they are, or with large directions apart. Otherwise
+# every block is divided first.
+_SAFE_SUMS = {np.dtype(np.float64): 1e-8, np.dtype(np.float32): 1e-4}
+_SAFE_APART = {np.dtype(np.float64): 1e-8, np.dtype(np.float32): 2e-3}
+# Flops up to which every block is divided first in any case.
+_NEGLIGIBLE = 5e9
 #: Features beyond which float32 rows have their eigenvectors computed in float32.
 LARGE = 2048
 #: Bytes of a sample's basis that are kept from one visit to the next.
@@ -82,8 +87,7 @@ class RectangleFactor(RidgeFactor):
         self._centers_by_row(center_rows)
         u = weighting.direction
         self._shift = None if u is None else self._typical_values()
-        eps = float(np.finfo(self.targets.dtype).eps)
-        self._divided_first = eps * basis.condition > _SAFE_SUMS[self.targets.dtype]
+        self._choose_sums()
         self._sums = self._summed(watch, keeper or Forgetful())
         self._decompose()
         self._set_base()
@@ -103,6 +107,22 @@ class RectangleFactor(RidgeFactor):
 
     # --- sums over the rows ---
 
+    def _choose_sums(self) -> None:
+        """How kernel values are summed, by the condition of the matrix between the centers."""
+        dtype, self._amplified = self.targets.dtype, max(1.0, self.centers.condition)
+        eps = float(np.finfo(dtype).eps)
+        self._divided_first, self._apart = False, None
+        if not self._takes_time():
+            self._divided_first, self._amplified = True, 1.0
+            return
+        if eps * self._amplified <= _SAFE_SUMS[dtype]:
+            return
+        apart = Deflation(self.centers.factor, self._amplified, dtype)
+        if eps * apart.amplified <= _SAFE_APART[dtype]:
+            self._apart, self._amplified = apart, apart.amplified
+        else:
+            self._divided_first, self._amplified = True, 1.0
+
     def _features(self, rows: Rows, root: Array | None, *, divided: bool) -> Array:
         """√w (k − shift), or √w L⁻¹(k − shift), of rows (b, d) → (b, r)."""
         Z = self.centers.values(rows, self._shift, root)
@@ -114,11 +134,33 @@ class RectangleFactor(RidgeFactor):
         """√w L⁻¹(k − shift) of some of the rows (m,) → (m, r)."""
         return self._features(self.rows[rows], root, divided=True)
 
+    def _takes_time(self) -> bool:
+        """Whether dividing first, the most accurate way, would take time worth speaking of."""
+        return float(self.n) * self.centers.size**2 > _NEGLIGIBLE
+
+    def _added_up(self, block: Rows, root: Array | None) -> Array:
+        """What is summed of a block of rows: (b, r), or (b, r + q) with directions apart."""
+        if self._apart is None:
+            return self._features(block, root, divided=self._divided_first)
+        r, apart = self.centers.size, self._apart
+        F = np.empty((block.shape[0], r + apart.size), self.targets.dtype)
+        self.centers.strips(
+            block,
+            lambda part, K: apart.split(K, F[part, r:]),
+            size=STRIP,
+            hands=-(-block.shape[0] // STRIP),
+            shift=self._shift,
+            root=root,
+            out=F[:, :r],
+        )
+        return F
+
     def _summed(self, watch: Watcher, keeper: Keeper) -> FeatureSums:
         """Over all rows, in one pass: of L⁻¹(k − shift), not centred."""
         before = keeper.restored("sums")
         if before is None:
-            sums, done = FeatureSums.zero(self.centers.size, self.targets.shape[1]), 0
+            size = self.centers.size + (0 if self._apart is None else self._apart.size)
+            sums, done = FeatureSums.zero(size, self.targets.shape[1]), 0
         else:
             sums, done = FeatureSums.from_state(before), int(before["rows"])
         root = self.weighting.root
@@ -126,10 +168,11 @@ class RectangleFactor(RidgeFactor):
             if part.stop <= done:
                 continue
             some = None if root is None else root[part]
-            Z = self._features(block, some, divided=self._divided_first)
-            sums.add(Z, self.targets[part], some)
+            sums.add(self._added_up(block, some), self.targets[part], some)
             keeper.keep("sums", partial(sums.state, part.stop))
             watch(part.stop)
+        if self._apart is not None:
+            sums = self._apart.joined(sums)
         if not self._divided_first:
             sums.divide(self.centers.factor)
         return sums
@@ -165,11 +208,7 @@ class RectangleFactor(RidgeFactor):
             self._off = self._mean.astype(self.targets.dtype)
         self.alpha_units = (self.centers.unit, self.weighting.unit)
         self.largest = self._in_user_units(float(np.max(self.squares, initial=0.0)))
-        self.rounded = self.largest * self._amplified()
-
-    def _amplified(self) -> float:
-        """How much more than its own rounding the Gram matrix of the features has."""
-        return 1.0 if self._divided_first else max(1.0, self.centers.condition)
+        self.rounded = self.largest
 
     def _in_user_units(self, square: float) -> float:
         for unit in self.alpha_units:
@@ -337,5 +376,10 @@ class RectangleFactor(RidgeFactor):
         seen = np.square(self.view(queries), dtype=np.float64).T @ self.gains(alpha)
         return unseen + alpha / self.weighting.unit * seen + self._variance_of_mean(alpha)
 
-    def _relative_rounding(self) -> float:
-        return super()._relative_rounding() * self._amplified()
+    def error_estimate(self, alpha: float) -> float:
+        """What λ cannot hide, and what summing kernel values costs.
+
+        The latter grows in small directions of K, which count little in f.
+        """
+        eps = float(np.finfo(self.targets.dtype).eps)
+        return super().error_estimate(alpha) + eps * (self._amplified - 1.0)

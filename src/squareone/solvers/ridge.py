@@ -100,10 +100,6 @@ class RidgeFactor(BasisFactor):
             return 0.0
         scaled = float(self.scaled(alpha))
         smallest, largest = float(self.squares.min()) + scaled, float(self.squares.max()) + scaled
-        eps = self._relative_rounding()
+        eps = float(np.finfo(self.targets.dtype).eps)
         least = self.least_complements.get(alpha, 1.0)
         return eps * largest / smallest / least if smallest > 0 else np.inf
-
-    def _relative_rounding(self) -> float:
-        """That of the Gram matrix, beside its largest eigenvalue."""
-        return float(np.finfo(self.targets.dtype).eps)
