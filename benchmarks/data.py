@@ -38,6 +38,19 @@ def smooth(n: int, *, d: int = 20) -> tuple[Data, float]:
     return Data(X, y), float(np.median(np.linalg.norm(X[pairs[0]] - X[pairs[1]], axis=1)))
 
 
+def decaying(n: int, dtype: DTypeLike = np.float64, *, d: int = 20) -> Data:
+    """Return normal rows and a smooth function of them in which feature i counts 1/(i + 1).
+
+    Noise has a standard deviation of 0.1, that of y is near one. Rows are drawn first: data of any
+    length share their leading rows. A Gaussian kernel of sigma = 4 suits it.
+    """
+    X = np.random.default_rng(4).standard_normal((n, d))
+    influence = 1.0 / np.arange(1, d + 1)
+    y = np.sin(2 * X @ influence) + 0.5 * X[:, 0] * X[:, 1] + 0.25 * np.cos(3 * X[:, 1] * X[:, 2])
+    y += 0.1 * np.random.default_rng(5).standard_normal(n)
+    return Data(X.astype(dtype), y.astype(dtype))
+
+
 def tall(n: int, *, d: int = 100, condition: float = 1.0) -> Data:
     """Return a design with about the given condition number, its columns mixed by a rotation.
 

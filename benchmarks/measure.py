@@ -133,6 +133,34 @@ def _rise(setup: Callable[[], Callable[[], object]]) -> int:
     return after - before
 
 
+#: Does the work, calls what it is given, and then returns figures by name, such as a test error.
+Alone = Callable[[Callable[[], None]], dict[str, float]]
+
+
+def run_alone(setup: Callable[[], Alone]) -> dict[str, float]:
+    """Return the figures of work in a fresh process, done once, with its ``seconds`` and ``GiB``.
+
+    For what takes too long to be repeated; ``setup`` is as in :func:`peak_memory`. Time and memory
+    are those until the work says that it is done.
+    """
+    spawn = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(max_workers=1, mp_context=spawn) as pool:
+        return pool.submit(_alone, setup).result()
+
+
+def _alone(setup: Callable[[], Alone]) -> dict[str, float]:
+    work = setup()
+    gc.collect()
+    Path("/proc/self/clear_refs").write_text("5")
+    before, start, figures = _high_water_mark(), time.perf_counter(), {}
+
+    def done() -> None:
+        figures["seconds"] = time.perf_counter() - start
+        figures["GiB"] = (_high_water_mark() - before) / 2**30
+
+    return work(done) | figures
+
+
 def _high_water_mark() -> int:
     for line in Path("/proc/self/status").read_text().splitlines():
         if line.startswith("VmHWM:"):

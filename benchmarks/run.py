@@ -16,6 +16,7 @@ THREADS = pin_threads()  # before anything imports numpy
 
 from benchmarks import (  # noqa: E402
     afterwards,
+    centers,
     imports,
     kernels,
     linear,
@@ -30,7 +31,18 @@ from benchmarks.case import Case, Scale  # noqa: E402
 
 CASES = [
     case
-    for theme in (kernels, solvers, linear, predict, afterwards, imports, memory, plans, text)
+    for theme in (
+        kernels,
+        solvers,
+        linear,
+        predict,
+        afterwards,
+        imports,
+        memory,
+        plans,
+        text,
+        centers,
+    )
     for case in theme.CASES
 ]
 QUICK_SHRINK = 8

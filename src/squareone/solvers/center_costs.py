@@ -20,7 +20,7 @@ from .costs import (
     width_search,
 )
 from .pcg import ITERATIONS, PRECONDITIONED_BY
-from .probes import PROBES
+from .pcg_leverages import PROBES
 from .rectangle import KEPT_BYTES, LARGE
 
 #: Solvers whose coefficients belong to centers.

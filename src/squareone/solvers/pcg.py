@@ -21,7 +21,7 @@ from .preconditioner import Preconditioner
 from .weighting import Weighting
 
 #: Rows of the preconditioner, in multiples of the centers; steps that are expected at one λ.
-PRECONDITIONED_BY, ITERATIONS = 2, 20
+PRECONDITIONED_BY, ITERATIONS = 4, 15
 # Rows over which degrees of freedom are estimated where nobody has asked about others.
 _DOF_ROWS = 2048
 
@@ -35,7 +35,7 @@ class PcgFactor(Factor):
     The leverage of a row is that of the preconditioner's rows in place of all, which errs by
     little, plus an estimate of the difference by random probes, which has little noise.
 
-    **Cost**: a pass is nr(d + 2t) multiplications; the preconditioner r²(2d + 4r) and r² numbers
+    **Cost**: a pass is nr(d + 2t) multiplications; the preconditioner r²(4d + 8r) and r² numbers
     once, r³/3 per λ; r² numbers for the factor of the kernel matrix between the centers.
 
     Parameters

@@ -1,0 +1,97 @@
+"""Sums of kernel values: plain, with large directions apart, and divided first."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from squareone.kernels import Gaussian
+from squareone.rows import rows_of
+from squareone.solvers import CenterBasis, RectangleFactor, Weighting, rectangle
+from squareone.solvers.deflation import Deflation
+from squareone.solvers.feature_sums import FeatureSums
+
+rng = np.random.default_rng(0)
+X = rng.standard_normal((3000, 6)) + 2.0
+Y = np.sin(X[:, :2]) + 0.1 * rng.standard_normal((3000, 2))
+weights = rng.uniform(0.2, 2.0, 3000)
+rows = np.sort(rng.choice(3000, 150, replace=False))
+X_new = rng.standard_normal((50, 6)) + 2.0
+
+
+def fitted(sigma, dtype, monkeypatch, *, sums):
+    """Predictions of fits at three λ, and the way in which rows were summed."""
+    dtype = np.dtype(dtype)
+    never, always = {dtype: -1.0}, {dtype: np.inf}
+    ways = {"plain": (always, always), "apart": (never, always), "divided": (never, never)}
+    monkeypatch.setattr(rectangle, "_SAFE_SUMS", ways[sums][0])
+    monkeypatch.setattr(rectangle, "_SAFE_APART", ways[sums][1])
+    monkeypatch.setattr(rectangle, "_NEGLIGIBLE", 0.0)
+    kernel = Gaussian(sigma)
+    basis = CenterBasis(kernel, X[rows].astype(dtype), dtype)
+    assert basis.dropped.size == 0
+    weighting = Weighting.of(3000, weights, True, dtype)
+    factor = RectangleFactor(
+        basis, rows_of(X.astype(dtype)), Y.astype(dtype), weighting, rows[basis.kept]
+    )
+    values = []
+    for share in (1e-1, 1e-3, 1e-5):
+        C, intercepts = factor.coefficients(np.full(2, share * factor.largest))
+        values.append(kernel(X_new, X[rows]) @ C.astype(np.float64) + intercepts)
+    return np.array(values), factor
+
+
+@pytest.mark.parametrize("sums", ["plain", "apart"])
+@pytest.mark.parametrize("sigma", [1.0, 2.0, 3.0])
+def test_all_ways_agree_as_far_as_they_promise(sums, sigma, monkeypatch):
+    exact, factor = fitted(sigma, np.float64, monkeypatch, sums="divided")
+    assert factor._divided_first
+    found, factor = fitted(sigma, np.float64, monkeypatch, sums=sums)
+    assert not factor._divided_first
+    assert (factor._apart is not None) == (sums == "apart")
+    promised = 10.0 * np.finfo(float).eps * factor._amplified
+    assert promised < 1e-4
+    assert_allclose(found, exact, rtol=promised, atol=promised)
+
+
+def test_large_directions_apart_save_digits_in_float32(monkeypatch):
+    exact, _ = fitted(1.5, np.float64, monkeypatch, sums="divided")
+    errors = {
+        sums: np.abs(fitted(1.5, np.float32, monkeypatch, sums=sums)[0] - exact).max()
+        for sums in ("plain", "apart", "divided")
+    }
+    assert errors["apart"] < 0.1 * errors["plain"]
+    assert errors["apart"] < 5.0 * errors["divided"]
+
+
+def test_split_features_have_the_same_sums():
+    A = rng.standard_normal((40, 12)) * np.geomspace(1.0, 1e-4, 12)
+    L = np.linalg.cholesky(A.T @ A)
+    apart = Deflation(L, np.linalg.cond(A) ** 2, np.dtype(float))
+    assert 0 < apart.size < 12
+    assert_allclose(apart.vectors.T @ apart.vectors, np.eye(apart.size), atol=1e-12)
+    K, T = rng.standard_normal((30, 12)), rng.standard_normal((30, 2))
+    whole, parts = FeatureSums.zero(12, 2), FeatureSums.zero(12 + apart.size, 2)
+    whole.add(K, T, None)
+    split = np.empty((30, 12 + apart.size))
+    split[:, :12] = K
+    apart.split(split[:, :12], split[:, 12:])
+    parts.add(split, T, None)
+    joined = apart.joined(parts)
+    assert_allclose(np.tril(joined.gram), np.tril(whole.gram), atol=1e-12)
+    assert_allclose(joined.first, whole.first, atol=1e-12)
+    assert_allclose(joined.cross, whole.cross, atol=1e-12)
+    assert joined.total == whole.total == 30.0
+
+
+def test_sums_can_be_taken_apart_again():
+    Z, T, root = rng.standard_normal((30, 5)), rng.standard_normal((30, 2)), rng.uniform(1, 2, 30)
+    whole, some, rest = (FeatureSums.zero(5, 2) for _ in range(3))
+    whole.add(Z, T, root)
+    some.add(Z[:10], T[:10], root[:10])
+    rest.add(Z[10:], T[10:], root[10:])
+    left = whole.without(some)
+    for name in ("gram", "first", "cross", "targets", "total"):
+        assert_allclose(getattr(left, name), getattr(rest, name), atol=1e-12)
+    again = FeatureSums.from_state(whole.state(30))
+    assert_allclose(again.gram, whole.gram)
+    assert again.total == whole.total
