@@ -28,6 +28,7 @@ NOTES = ""
 class Method(NamedTuple):
     """A solver, how its λ is chosen, and how it is drawn; no parameters: the rectangle's λ."""
 
+    name: str
     solver: str
     rule: str
     parameters: dict[str, Any] | None
@@ -35,15 +36,24 @@ class Method(NamedTuple):
 
     @property
     def label(self) -> str:
-        return f"{self.solver}, λ by {self.rule}" if self.solver == "nystrom" else self.solver
+        return f"{self.name}, λ by {self.rule}" if self.solver == "nystrom" else self.name
 
 
+RECTANGLE = Method("rectangle", "rectangle", "leave-one-out", {}, {"color": "#0072B2"})
 METHODS = (
-    Method("subset", "leave-one-out", {}, {"color": "#009E73"}),
-    Method("rectangle", "leave-one-out", {}, {"color": "#0072B2"}),
-    Method("nystrom", "the rectangle", None, {"color": "#D55E00", "linestyle": ":"}),
-    Method("nystrom", "leave-one-out", {"loo_rows": LOO_ROWS}, {"color": "#D55E00"}),
+    Method("subset", "subset", "leave-one-out", {}, {"color": "#009E73"}),
+    RECTANGLE,
     Method(
+        "rectangle and intercept",
+        "rectangle",
+        "leave-one-out",
+        {"fit_intercept": True},
+        {"color": "#56B4E9", "linestyle": "--"},
+    ),
+    Method("nystrom", "nystrom", "the rectangle", None, {"color": "#D55E00", "linestyle": ":"}),
+    Method("nystrom", "nystrom", "leave-one-out", {"loo_rows": LOO_ROWS}, {"color": "#D55E00"}),
+    Method(
+        "nystrom",
         "nystrom",
         "hold-out",
         {"criterion": "holdout", "alpha": HOLD_OUT_ALPHAS},
@@ -76,7 +86,7 @@ def main() -> None:
             for method, fits in zip(METHODS, zip(*draws, strict=True), strict=True):
                 outcomes = [fit.outcome for fit in fits]
                 panels.draw(size, outcomes, method.label, **method.style)
-                _add(report, name, f"{size:,}", method.solver, method.rule, fits)
+                _add(report, name, f"{size:,}", method.name, method.rule, fits)
             panels.draw(size, [whole.outcome], "all rows", color="black", linewidth=1)
         _add(report, name, f"{len(task.train.y):,}", "all rows", "leave-one-out", [whole])
         report.save(panels.finished(), name)
@@ -84,7 +94,7 @@ def main() -> None:
 
 def fit_all(task: Task, K: NDArray) -> Fit:
     """Fit with a coefficient for every row."""
-    model = RLSClassifier(task.kernel).fit(*task.train)
+    model = RLSClassifier(task.kernel, fit_intercept=False).fit(*task.train)
     return Fit(model.alpha_, judge(_values(model, K), task.test.y))
 
 
@@ -95,9 +105,15 @@ def fit_draw(task: Task, K: NDArray, size: int, seed: int) -> list[Fit]:
     centers = Given(X[rows], rows)
     fits: list[Fit] = []
     for method in METHODS:
-        given = {"alpha": fits[1].alpha} if method.parameters is None else method.parameters
+        chosen = method.parameters
+        if chosen is None:
+            chosen = {"alpha": fits[METHODS.index(RECTANGLE)].alpha}
         model = RLSClassifier(
-            task.kernel, solver=method.solver, centers=centers, random_state=seed, **given
+            task.kernel,
+            solver=method.solver,
+            centers=centers,
+            random_state=seed,
+            **{"fit_intercept": False} | chosen,
         ).fit(X, y)
         fits.append(Fit(model.alpha_, judge(_values(model, K), task.test.y)))
     return fits

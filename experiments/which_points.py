@@ -158,8 +158,9 @@ def choices(task: Task, way: Way, sizes: Sequence[int], seed: int) -> list[Choic
 
 def fit(task: Task, choice: Choice) -> Fit:
     """Fit the rectangle, with λ by leave-one-out."""
-    model = RLSClassifier(task.kernel, solver="rectangle", centers=choice.centers)
-    model.fit(*task.train)
+    model = RLSClassifier(
+        task.kernel, solver="rectangle", centers=choice.centers, fit_intercept=False
+    ).fit(*task.train)
     return Fit(model.alpha_, judge(model.decision_function(task.test.X), task.test.y))
 
 

@@ -72,11 +72,10 @@ def test_values_are_those_of_the_model(task, solver):
 def test_the_rectangles_alpha_goes_to_nystrom(task):
     K = task.kernel(task.test.X, task.train.X)
     fits = few_points.fit_draw(task, K, 12, seed=0)
-    rules = [(method.solver, method.rule) for method in few_points.METHODS]
-    rectangle = fits[rules.index(("rectangle", "leave-one-out"))].alpha
-    assert fits[rules.index(("nystrom", "the rectangle"))].alpha == rectangle
-    assert fits[rules.index(("nystrom", "leave-one-out"))].alpha != rectangle
-    assert fits[rules.index(("nystrom", "hold-out"))].alpha in few_points.HOLD_OUT_ALPHAS
+    alphas = {method.label: fit.alpha for method, fit in zip(few_points.METHODS, fits, strict=True)}
+    assert alphas["nystrom, λ by the rectangle"] == alphas["rectangle"]
+    assert alphas["nystrom, λ by leave-one-out"] != alphas["rectangle"]
+    assert alphas["nystrom, λ by hold-out"] in few_points.HOLD_OUT_ALPHAS
 
 
 @pytest.mark.parametrize("way", which_points.WAYS, ids=lambda way: way.name)
@@ -94,7 +93,7 @@ def test_no_choice_explains_more_than_eigenvectors(task, way):
 
 @pytest.mark.parametrize(
     ("experiment", "rows", "figures"),
-    [(few_points, 2 * 5 + 1, {"usps"}), (which_points, 2 * 7, {"usps", "trace"})],
+    [(few_points, 2 * 6 + 1, {"usps"}), (which_points, 2 * 7, {"usps", "trace"})],
     ids=["few_points", "which_points"],
 )
 def test_a_run_from_end_to_end(folder, monkeypatch, experiment, rows, figures):
