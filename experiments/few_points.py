@@ -121,7 +121,10 @@ def fit_draw(task: Task, K: NDArray, size: int, seed: int) -> list[Fit]:
 
 def _values(model: RLSClassifier, K: NDArray) -> NDArray:
     """Decision values of the test rows, from kernel values with all training rows."""
-    return K[:, model.center_indices_] @ np.ravel(model.dual_coef_) + model.intercept_
+    rows = model.center_indices_
+    if rows.size < K.shape[1]:  # all of them would be a large copy
+        K = K[:, rows]
+    return K @ np.ravel(model.dual_coef_) + model.intercept_
 
 
 def _add(report: Report, name: str, size: str, method: str, rule: str, fits: Any) -> None:
