@@ -62,21 +62,20 @@ Beside Figures 7.4 to 7.7 of Rifkin, Yeo & Poggio (2003), and what was expected:
 - ic explains far less of the trace than random rows, at every m and on both sets: the chapter
   says the same. On USPS with m = 128 it is 3.2 % against 21.4 %, of 35.7 % that are possible; 3,
   21 and 36 % were expected.
-- That this does not make ic the worse choice for learning is the chapter's second finding ("it
-  does not seem that selecting the subset using ic improves performance"). Here it depends: on
-  USPS ic is behind random rows for m = 128 and 256 (5.4 and 3.6 % wrong against 3.6 ± 0.5 and 2.9
-  ± 0.5), and ahead in the area for m = 512 and 1,024 by about two standard deviations of the
-  draws (0.9924 against 0.9901 ± 0.0011), though not where false positives have to be rarer than
-  0.3 or 0.4 %. On the faces it is behind at every m, and hardly finds a face at a false rate of
-  0.1 %.
-- Pivoting at random and leverage scores explain no more than uniform rows with these kernels,
-  which are narrow: the spectrum decays slowly, and every row is far from most others. Their areas
-  differ from those of uniform rows by less than the draws do, or little more.
+- The chapter's second finding, that ic does not seem to improve the classifier either, holds on
+  the faces, where it is behind random rows at every m and hardly finds a face at a false rate of
+  0.1 %. On USPS it holds for few centers only: ic is behind random rows for m = 128 and 256 (5.4
+  and 3.6 % wrong against 3.6 ± 0.5 and 2.9 ± 0.5), and ahead in the area for m = 512 and 1,024 by
+  about two standard deviations of the draws (0.9924 against 0.9901 ± 0.0011), though not where
+  false positives have to be rarer than 0.3 or 0.4 %.
+- Pivoting at random and leverage scores explain hardly more than uniform rows, or less, with
+  these kernels, which are narrow: the spectrum decays slowly, and every row is far from most
+  others. Their areas differ from those of uniform rows by less than the draws do, or little more.
 - Trace-greedy centers and k-means centroids explain more than random rows at every m. On USPS the
   centroids are also the best centers for the rectangle but for one area (ic's, m = 1,024), and
-  half as many do better than random rows up to m = 512. On the faces their areas are as small as
-  those of ic, while trace-greedy centers have the largest ones, mostly within the scatter of
-  random rows: a larger share of the trace is no promise of a better classifier.
+  half as many do better than random rows. On the faces their areas are as small as those of ic,
+  while trace-greedy centers have the largest ones, mostly within the scatter of random rows: a
+  larger share of the trace is no promise of a better classifier.
 - Trace-greedy has one draw only, since it took 35 to 230 times as long as pivoting."""
 
 
