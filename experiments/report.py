@@ -4,6 +4,7 @@ import argparse
 import sys
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from benchmarks.report import environment
 from experiments import THREADS
@@ -65,6 +66,11 @@ class Report:
         print("; ".join(f"{key}: {cell}" for key, cell in zip(self._header, row, strict=True)))
         RESULTS.mkdir(exist_ok=True)
         (RESULTS / f"{self.stem}.md").write_text(self._markdown(), encoding="utf-8")
+
+    def save(self, figure: Any, part: str) -> None:
+        """Write a matplotlib figure beside the table, as ``<name>-<part>.png``."""
+        RESULTS.mkdir(exist_ok=True)
+        figure.savefig(RESULTS / f"{self.stem}-{part}.png", dpi=130)
 
     def to_reach(self, value: float, limit: float) -> str:
         """Return the limit and whether the value keeps it; a quick run is not judged."""

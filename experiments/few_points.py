@@ -1,0 +1,143 @@
+"""A subset of the rows, the rectangle and Nyström with few centers, against all rows.
+
+``python -m experiments.few_points``
+
+After Figures 7.2 and 7.3 of Rifkin, Yeo & Poggio (2003), "Regularized least-squares
+classification".
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from experiments.images import SETS, Outcome, Panels, Task, judge, load_task, spread
+from experiments.report import Report, parser
+from squareone import RLSClassifier
+from squareone.centers import Given
+
+DRAWS, QUICK_DRAWS = 10, 2
+LOO_ROWS = 2_000
+#: λ for the hold-out, three in a decade
+HOLD_OUT_ALPHAS = np.geomspace(1e-2, 1e2, 13)
+LOWEST = {"usps": 0.5, "cbcl_faces": 0.0}
+HEADER = ("set", "m", "method", "λ by", "λ, median", "area under the curve", "test error")
+NOTES = ""
+
+
+class Method(NamedTuple):
+    """A solver, how its λ is chosen, and how it is drawn; no parameters: the rectangle's λ."""
+
+    name: str
+    solver: str
+    rule: str
+    parameters: dict[str, Any] | None
+    style: dict[str, Any]
+
+    @property
+    def label(self) -> str:
+        return f"{self.name}, λ by {self.rule}" if self.solver == "nystrom" else self.name
+
+
+RECTANGLE = Method("rectangle", "rectangle", "leave-one-out", {}, {"color": "#0072B2"})
+METHODS = (
+    Method("subset", "subset", "leave-one-out", {}, {"color": "#009E73"}),
+    RECTANGLE,
+    Method(
+        "rectangle and intercept",
+        "rectangle",
+        "leave-one-out",
+        {"fit_intercept": True},
+        {"color": "#56B4E9", "linestyle": "--"},
+    ),
+    Method("nystrom", "nystrom", "the rectangle", None, {"color": "#D55E00", "linestyle": ":"}),
+    Method("nystrom", "nystrom", "leave-one-out", {"loo_rows": LOO_ROWS}, {"color": "#D55E00"}),
+    Method(
+        "nystrom",
+        "nystrom",
+        "hold-out",
+        {"criterion": "holdout", "alpha": HOLD_OUT_ALPHAS},
+        {"color": "#CC79A7", "linestyle": "--"},
+    ),
+)
+
+
+class Fit(NamedTuple):
+    """What a model chose and what it reached."""
+
+    alpha: float
+    outcome: Outcome
+
+
+def main() -> None:
+    options = parser(__doc__, SETS).parse_args()
+    partial = set(options.only) != set(SETS)
+    report = Report("few_points", "Few points", HEADER, NOTES, quick=options.quick, partial=partial)
+    for name in options.only:
+        task = load_task(name, quick=options.quick)
+        panels = Panels(task, LOWEST[name])
+        K = task.kernel(task.test.X, task.train.X)  # (test rows, rows): all predictions read it
+        whole = fit_all(task, K)
+        for size in task.sizes:
+            draws = [
+                fit_draw(task, K, size, seed)
+                for seed in range(QUICK_DRAWS if options.quick else DRAWS)
+            ]
+            for method, fits in zip(METHODS, zip(*draws, strict=True), strict=True):
+                outcomes = [fit.outcome for fit in fits]
+                panels.draw(size, outcomes, method.label, **method.style)
+                _add(report, name, f"{size:,}", method.name, method.rule, fits)
+            panels.draw(size, [whole.outcome], "all rows", color="black", linewidth=1)
+        _add(report, name, f"{len(task.train.y):,}", "all rows", "leave-one-out", [whole])
+        report.save(panels.finished(), name)
+
+
+def fit_all(task: Task, K: NDArray) -> Fit:
+    """Fit with a coefficient for every row."""
+    model = RLSClassifier(task.kernel, fit_intercept=False).fit(*task.train)
+    return Fit(model.alpha_, judge(_values(model, K), task.test.y))
+
+
+def fit_draw(task: Task, K: NDArray, size: int, seed: int) -> list[Fit]:
+    """Fit every method with the same random centers."""
+    X, y = task.train
+    rows = np.sort(np.random.default_rng(seed).choice(len(y), size, replace=False))
+    centers = Given(X[rows], rows)
+    fits: list[Fit] = []
+    for method in METHODS:
+        chosen = method.parameters
+        if chosen is None:
+            chosen = {"alpha": fits[METHODS.index(RECTANGLE)].alpha}
+        model = RLSClassifier(
+            task.kernel,
+            solver=method.solver,
+            centers=centers,
+            random_state=seed,
+            **{"fit_intercept": False} | chosen,
+        ).fit(X, y)
+        fits.append(Fit(model.alpha_, judge(_values(model, K), task.test.y)))
+    return fits
+
+
+def _values(model: RLSClassifier, K: NDArray) -> NDArray:
+    """Decision values of the test rows, from kernel values with all training rows."""
+    rows = model.center_indices_
+    if rows.size < K.shape[1]:  # all of them would be a large copy
+        K = K[:, rows]
+    return K @ np.ravel(model.dual_coef_) + model.intercept_
+
+
+def _add(report: Report, name: str, size: str, method: str, rule: str, fits: Any) -> None:
+    report.add(
+        name,
+        size,
+        method,
+        rule,
+        f"{np.median([fit.alpha for fit in fits]):.2g}",
+        spread([fit.outcome.area for fit in fits], 4),
+        spread([fit.outcome.error for fit in fits], 2),
+    )
+
+
+if __name__ == "__main__":
+    main()
