@@ -6,6 +6,7 @@ this machine, and draws ``out/demo.png``.
 
 import importlib
 import inspect
+import tempfile
 import time
 from pathlib import Path
 
@@ -16,7 +17,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.base import clone
 from sklearn.compose import TransformedTargetRegressor
-from sklearn.datasets import load_diabetes, load_digits
+from sklearn.datasets import load_diabetes, load_digits, make_friedman1
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics import log_loss
@@ -24,7 +25,9 @@ from sklearn.model_selection import GridSearchCV, train_test_split
 from sklearn.preprocessing import StandardScaler
 
 from squareone import RLSClassifier, RLSRegressor
+from squareone.kernels import Gaussian
 from squareone.report import IntervalDisplay, LeverageDisplay, path_figure, summary
+from squareone.rows import open_rows
 
 FIGURE = Path("out") / "demo.png"
 LOO_COLOUR, TEST_COLOUR, CHOSEN_COLOUR = "#0072B2", "#D55E00", "#E69F00"
@@ -194,6 +197,51 @@ def text():
         print(f"  {part:<15}{', '.join(words[np.argsort(-weights)[:6]])}")
 
 
+def many_rows(left, right):
+    n = 50_000
+    print(
+        f"\n5. Many rows: {n:,} of them in a file, a few as centers, and predictions into a file\n"
+    )
+    X, y = make_friedman1(n + 5_000, noise=1.0, random_state=0)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        np.save(folder / "train.npy", X[:n])
+        np.save(folder / "new.npy", X[n:])
+        rows = open_rows(folder / "train.npy")  # mapped into memory, read block by block
+        counts, fits, seconds = [60, 125, 250, 500], [], []
+        for m in counts:
+            model = RLSRegressor(Gaussian(4.0), centers=m, random_state=0)
+            start = time.perf_counter()
+            fits.append(model.fit(rows, y[:n]))
+            seconds.append(time.perf_counter() - start)
+        fits[-1].predict_file(folder / "new.npy", folder / "predictions.npy")
+        predictions = np.load(folder / "predictions.npy")
+    print(summary(fits[-1]), "\n")
+    left_out = [(-fit.best_score_) ** 0.5 for fit in fits]
+    test = [root_mean_square(y[n:] - fit.predict(X[n:])) for fit in fits]
+    print(f"{'centers':>8}{'seconds':>10}{'explained':>12}{'left out':>10}{'new rows':>10}")
+    for m, fit, took, own, new in zip(counts, fits, seconds, left_out, test, strict=True):
+        print(f"{m:>8}{took:>10.2f}{fit.explained_trace_:>12.6f}{own:>10.3f}{new:>10.3f}")
+    print(
+        f"\nAll rows as centers would be a matrix of {8 * n * n / 2**30:.0f} GiB. The noise is 1."
+    )
+
+    left.plot(counts, left_out, "o-", color=LOO_COLOUR, label=f"leave-one-out, {n:,} training rows")
+    left.plot(counts, test, "--", color=TEST_COLOUR, label=f"{y.size - n:,} new rows")
+    left.axhline(1.0, color="0.4", linestyle=":", linewidth=1.2, label="noise")
+    left.set(xscale="log", xlabel="centers", ylabel="Friedman's function: root mean square error")
+    left.set_xticks(counts, labels=[str(m) for m in counts])
+    left.minorticks_off()
+    left.grid(alpha=0.25)
+    left.legend(framealpha=0.85, edgecolor="none")
+
+    shown = right.hexbin(y[n:], predictions, gridsize=45, mincnt=1, bins="log", cmap="viridis")
+    ends = [y[n:].min(), y[n:].max()]
+    right.plot(ends, ends, color="0.3", linestyle=":", linewidth=1.2)
+    right.set(xlabel="target of a new row", ylabel=f"prediction, {counts[-1]} centers")
+    right.figure.colorbar(shown, ax=right, label="rows")
+
+
 def with_band(ax, alphas, values, spread, label):
     ax.plot(alphas, values, "--", color=TEST_COLOUR, linewidth=1.6, label=label)
     ax.fill_between(
@@ -202,8 +250,8 @@ def with_band(ax, alphas, values, spread, label):
 
 
 def main():
-    figure = plt.figure(figsize=(12, 9.8), layout="constrained")
-    above, below = figure.subfigures(2, 1)
+    figure = plt.figure(figsize=(12, 14.4), layout="constrained")
+    above, below, last = figure.subfigures(3, 1)
     left, right = above.subplots(1, 2)
     regression(left)
     classification(right)
@@ -216,6 +264,10 @@ def main():
         "What the fit knows about itself: how far off it may be, and which rows are wrong"
     )
     text()
+    many_rows(*last.subplots(1, 2))
+    last.suptitle(
+        "50,000 rows from a file: the error falls with the number of centers, and is known"
+    )
     FIGURE.parent.mkdir(exist_ok=True)
     figure.savefig(FIGURE, dpi=150)
     print(f"\nThe figure is in {FIGURE}.")

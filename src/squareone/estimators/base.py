@@ -438,7 +438,7 @@ class RegularisedLeastSquares(CallbackSupport, Written):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n, d)
+        X : array-like, sparse matrix or Stream of shape (n, d)
         y : array-like of shape (n,) or (n, t)
         sample_weight : array-like of shape (n,), optional
         groups : array-like of shape (n,), optional

@@ -39,8 +39,11 @@ class RLSClassifier(ClassifierMixin, Bounded, RegularisedLeastSquares):
         chosen together with λ unless it is given.
     alpha : float, sequence of float or "auto", default="auto"
         λ, a grid to choose it from, or ``"auto"``; see :class:`RLSRegressor`.
-    solver : {"auto", "cholesky", "spectral", "svd", "gram", "krylov"}, default="auto"
-        See :class:`RLSRegressor`.
+    solver : str, default="auto"
+        ``"auto"``, ``"cholesky"``, ``"spectral"``, ``"svd"``, ``"gram"``, ``"krylov"``,
+        ``"rectangle"``, ``"pcg"``, ``"nystrom"`` or ``"subset"``; see :class:`RLSRegressor`.
+    centers : int, "auto", array-like of shape (m, d), Selector or None, default=None
+        The points that carry coefficients; None means all rows. See :class:`RLSRegressor`.
     criterion : {"loo", "gcv", "holdout", "marginal_likelihood"}, default="loo"
         How the width and λ are chosen, see :class:`RLSRegressor`; the held-out part is stratified.
     cv : int, splitter, iterable of splits or None, default=None
@@ -61,13 +64,20 @@ class RLSClassifier(ClassifierMixin, Bounded, RegularisedLeastSquares):
         Keep the factorisation for what is asked later.
     random_state : int, RandomState instance or None, default=None
         For the rows behind the median distance, those a search for the width or a bracketed search
-        starts with, the held-out part, and random probes. None means 0: the same fit every time.
+        starts with, the held-out part, centers, the rows of ``loo_rows``, and random probes. None
+        means 0: the same fit every time.
     verbose : int, default=0
         1: how far a fit is that takes more than a second; 2: also every λ and width looked at.
     tol : float, default=1e-4
-        The relative residual at which ``"krylov"`` stops; other solvers have none.
+        The relative residual at which ``"krylov"`` and ``"pcg"`` stop; other solvers have none.
     max_iter : int or None, default=None
-        Its iterations at most, with a warning; None means 1,000.
+        Their iterations at most, with a warning; None means 1,000.
+    loo_rows : int, "auto" or None, default="auto"
+        With centers: the random rows of the leave-one-out error, and of the calibration.
+    time_limit : float or None, default=None
+        Seconds that ``centers="auto"`` may spend.
+    checkpoint : str, PathLike or None, default=None
+        A file from which an interrupted fit with centers goes on.
     class_weight : dict, "balanced" or None, default=None
         Weights of classes, multiplied into ``sample_weight``; not for an indicator matrix, where
         each label would need weights, and a factorisation, of its own.
@@ -92,7 +102,8 @@ class RLSClassifier(ClassifierMixin, Bounded, RegularisedLeastSquares):
     classes_ : array of shape (k,)
         The classes, sorted; 0 … labels − 1 for an indicator matrix.
     alpha_, kernel_, path_, best_score_, effective_dof_, dual_coef_, centers_, center_indices_, \
-coef_, intercept_, n_iter_, residual_, plan_, n_features_in_, feature_names_in_
+dropped_centers_, explained_trace_, coef_, intercept_, n_iter_, residual_, plan_, \
+n_features_in_, feature_names_in_
         As in :class:`RLSRegressor`; coefficients are those of the decision values, or where a
         coding counts signs those of its columns.
     code_ : array of shape (k, columns)
@@ -196,7 +207,7 @@ coef_, intercept_, n_iter_, residual_, plan_, n_features_in_, feature_names_in_
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (m, d)
+        X : array-like, sparse matrix or Stream of shape (m, d)
             Rows; for a precomputed kernel its values with the training rows (m, n).
 
         Returns
@@ -211,7 +222,7 @@ coef_, intercept_, n_iter_, residual_, plan_, n_features_in_, feature_names_in_
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (m, d)
+        X : array-like, sparse matrix or Stream of shape (m, d)
             Rows; for a precomputed kernel its values with the training rows (m, n).
 
         Returns

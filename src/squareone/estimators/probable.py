@@ -32,7 +32,7 @@ class Probable(Afterwards):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (m, d)
+        X : array-like, sparse matrix or Stream of shape (m, d)
             Rows; for a precomputed kernel its values with the training rows (m, n).
 
         Returns
@@ -66,7 +66,7 @@ class Probable(Afterwards):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (m, d)
+        X : array-like, sparse matrix or Stream of shape (m, d)
             Rows; for a precomputed kernel its values with the training rows (m, n).
 
         Returns

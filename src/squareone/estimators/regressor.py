@@ -43,12 +43,20 @@ class RLSRegressor(RegressorMixin, RegularisedLeastSquares):
         is chosen but the width, where that is ``"auto"``. ``alpha="auto"`` takes a grid from the
         spectrum, widened while the best value sits at its edge and, by squared error, refined
         around it; or, for more rows, a bracketed search that looks at a handful of values.
-    solver : {"auto", "cholesky", "spectral", "svd", "gram", "krylov"}, default="auto"
+    solver : str, default="auto"
         ``"cholesky"``: one factorisation per λ, the least memory. ``"spectral"``: an
         eigendecomposition, every λ. ``"svd"`` and ``"gram"``: for the linear kernel, accurate and
         fast respectively. ``"krylov"``: for the linear kernel, conjugate gradients for every λ at
-        once, with leverages estimated by random probes. ``"auto"`` decides by cost, memory and
-        conditioning, and takes the last one for sparse rows only; :meth:`plan` shows why.
+        once, with leverages estimated by random probes. With ``centers``: ``"rectangle"``, all rows
+        and every λ; ``"pcg"``, the same solution by conjugate gradients; ``"nystrom"``, an
+        approximate matrix in the fit and all rows in predictions; ``"subset"``, the rows that are
+        centers and no others. ``"auto"`` decides by cost, memory and conditioning: it takes
+        ``"krylov"`` for sparse rows only, and with ``centers`` one of the first two; :meth:`plan`
+        shows why.
+    centers : int, "auto", array-like of shape (m, d), Selector or None, default=None
+        The points that carry coefficients. None: all rows, exactly. A number: so many random rows.
+        ``"auto"``: all rows where memory and time allow, otherwise as many as these do. An array:
+        these points. A selector of :mod:`squareone.centers`: what it chooses.
     criterion : {"loo", "gcv", "holdout", "marginal_likelihood"}, default="loo"
         How σ and λ are chosen: exact leave-one-out, generalised cross-validation, one held-out
         part (``validation_fraction``), in closed form too, so that all rows stay in the final fit,
@@ -72,15 +80,27 @@ class RLSRegressor(RegressorMixin, RegularisedLeastSquares):
         can be computed later. It is never pickled.
     random_state : int, RandomState instance or None, default=None
         For the rows behind the median distance, those a search for the width or a bracketed search
-        starts with, the held-out part, and random probes. None means 0: the same fit every time.
+        starts with, the held-out part, centers, the rows of ``loo_rows``, and random probes. None
+        means 0: the same fit every time.
     verbose : int, default=0
         1: how far a fit is that takes more than a second, on stderr (as bars where rich is
         installed); 2: also every λ and width looked at. scikit-learn's callbacks
         (``set_callbacks``) are supported where its version has them.
     tol : float, default=1e-4
-        The relative residual at which ``"krylov"`` stops; other solvers have none.
+        The relative residual at which ``"krylov"`` and ``"pcg"`` stop; other solvers have none.
     max_iter : int or None, default=None
-        Its iterations at most, with a warning; None means 1,000.
+        Their iterations at most, with a warning; None means 1,000.
+    loo_rows : int, "auto" or None, default="auto"
+        With centers: the leave-one-out error is over so many random rows, None means all.
+        ``"auto"``: all of up to 20,000, otherwise 10,000 (4,000 with ``"pcg"`` and ``"nystrom"``).
+        The plan says so, and ``path_`` has the standard error.
+    time_limit : float or None, default=None
+        Seconds that ``centers="auto"`` may spend, as far as the plan can tell. None: a fixed number
+        of flops, so that the choice is the same on every machine.
+    checkpoint : str, PathLike or None, default=None
+        A file in which ``"rectangle"``, ``"nystrom"`` and ``"pcg"`` keep how far they are, every
+        half minute. The same fit goes on from there after an interruption; it is removed at the
+        end, and one of another fit is refused.
     scale : float or "auto", default="auto"
         s, in the units of y: the Gaussian process behind ``return_std``, the gaussian interval and
         the likelihood has kernel s²k and noise s²λ/w. ``"auto"``: the most likely one.
@@ -102,7 +122,9 @@ class RLSRegressor(RegressorMixin, RegularisedLeastSquares):
     best_score_ : float or array of shape (t,)
         Score of the chosen λ (and width) by the criterion; greater is better.
     loo_predictions_ : array of shape (n,) or (n, t)
-        The prediction at each row of the fit without that row; an estimate with ``"krylov"``.
+        The prediction at each row of the fit without that row; an estimate with ``"krylov"`` and
+        ``"pcg"``. A row that is a center is left out together with it. With ``loo_rows`` all rows
+        all the same, computed when first asked for.
     loo_residuals_ : array of shape (n,) or (n, t)
         Targets less those predictions.
     leverages_ : array of shape (n,), or (n, t) with a λ per target
@@ -116,17 +138,25 @@ class RLSRegressor(RegressorMixin, RegularisedLeastSquares):
     dual_coef_ : array of shape (m,) or (m, t)
         Coefficients of the kernel expansion; not with the linear kernel.
     centers_ : array of shape (m, d)
-        The rows they belong to: all training rows of positive weight.
+        The points they belong to: all training rows of positive weight, or with ``centers`` those
+        that do not depend on the others (with ``"nystrom"`` all rows again).
     center_indices_ : array of shape (m,)
-        Which rows those are.
+        Which rows those are; −1 for points that are no rows.
+    dropped_centers_ : array of int
+        Which of the centers asked for, by position, were dropped because the others determine them.
+        Only with centers.
+    explained_trace_ : float
+        The share tr(K̃)/tr(K) of the kernel matrix that the centers explain. Only with centers;
+        computed when first asked for.
     coef_ : array of shape (d,) or (t, d)
         Coefficients of the hyperplane; only with the linear kernel.
     intercept_ : float or array of shape (t,)
         b.
     n_iter_ : int
-        Iterations of ``"krylov"`` for the targets; 1 for other solvers.
+        Iterations of ``"krylov"`` or ``"pcg"`` for the targets (``"pcg"``: of all λ together); 1
+        for other solvers.
     residual_ : float
-        The relative residual that ``"krylov"`` ended at; zero for other solvers.
+        The relative residual they ended at; zero for other solvers.
     plan_ : Plan
         The candidates, the choice, why, and the seconds each stage took.
     n_features_in_ : int
@@ -147,6 +177,12 @@ class RLSRegressor(RegressorMixin, RegularisedLeastSquares):
     for the width takes ten to twenty eigendecompositions of at most 1,000 rows and, beyond these,
     about five looks at all rows of n²d + 2n³/3 flops each, in float32 where λ allows; the best λ by
     ``"cholesky"`` then needs one more, in place of a search of its own.
+
+    With m centers: ``"rectangle"`` nm(d + m) + 10m³ multiplications, 6m² numbers and every λ;
+    ``"pcg"`` nm(d + 2t) for each iteration, 3m² numbers; ``"nystrom"`` as ``"rectangle"``, and
+    n(d + 2m) more for every row that is left out; ``"subset"`` as an exact fit of m rows. Rows may
+    be a stream, and are never all in memory. A search for the width looks at 20,000 rows and
+    1,000 centers at most.
 
     A row of weight zero leaves the fit. At a given λ and width a weight of two equals a repeated
     row; a λ chosen by leave-one-out differs, because that leaves out a *row*.
@@ -220,7 +256,7 @@ class RLSRegressor(RegressorMixin, RegularisedLeastSquares):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (m, d)
+        X : array-like, sparse matrix or Stream of shape (m, d)
             Rows; for a precomputed kernel its values with the training rows (m, n).
         return_std : bool, default=False
             Return also the posterior standard deviation of f at each row, without the noise of a
@@ -257,7 +293,7 @@ class RLSRegressor(RegressorMixin, RegularisedLeastSquares):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (m, d)
+        X : array-like, sparse matrix or Stream of shape (m, d)
             Rows; for a precomputed kernel its values with the training rows (m, n).
         coverage : float, default=0.9
             The share of new targets to be covered.
