@@ -28,10 +28,10 @@ from .ridge import RidgeFactor
 from .weighting import Weighting
 
 # The kernel values themselves are summed, and divided by the factor of K afterwards, while that
-# costs at most this much relative accuracy: as they are, or with large directions apart. Otherwise
-# every block is divided first.
+# costs at most this much relative accuracy: as they are, or, in float32, with large directions apart.
+# Otherwise every block is divided first.
 _SAFE_SUMS = {np.dtype(np.float64): 1e-8, np.dtype(np.float32): 1e-4}
-_SAFE_APART = {np.dtype(np.float64): 1e-8, np.dtype(np.float32): 2e-3}
+_SAFE_APART = 2e-3
 # Flops up to which every block is divided first in any case.
 _NEGLIGIBLE = 5e9
 #: Features beyond which float32 rows have their eigenvectors computed in float32.
@@ -117,22 +117,13 @@ class RectangleFactor(RidgeFactor):
             return
         if eps * self._amplified <= _SAFE_SUMS[dtype]:
             return
-        apart = Deflation(self.centers.factor, self._amplified, dtype)
-        if eps * apart.amplified <= _SAFE_APART[dtype]:
-            self._apart, self._amplified = apart, apart.amplified
-        else:
-            self._divided_first, self._amplified = True, 1.0
-
-    def _features(self, rows: Rows, root: Array | None, *, divided: bool) -> Array:
-        """√w (k − shift), or √w L⁻¹(k − shift), of rows (b, d) → (b, r)."""
-        Z = self.centers.values(rows, self._shift, root)
-        if divided:
-            solve_from_right(self.centers.factor.astype(Z.dtype, copy=False), Z)
-        return Z
-
-    def features(self, rows: Array, root: Array | None) -> Array:
-        """√w L⁻¹(k − shift) of some of the rows (m,) → (m, r)."""
-        return self._features(self.rows[rows], root, divided=True)
+        if dtype == np.float32:
+            apart = Deflation(self.centers.factor, self._amplified, dtype)
+            if eps * apart.amplified <= _SAFE_APART:
+                self._apart, self._amplified = apart, apart.amplified
+                return
+        # in float64 the division of the sums would lose again what summing apart saves
+        self._divided_first, self._amplified = True, 1.0
 
     def _takes_time(self) -> bool:
         """Whether dividing first, the most accurate way, would take time worth speaking of."""
