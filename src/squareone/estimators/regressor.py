@@ -51,8 +51,8 @@ class RLSRegressor(RegressorMixin, RegularisedLeastSquares):
         and every λ; ``"pcg"``, the same solution by conjugate gradients; ``"nystrom"``, an
         approximate matrix in the fit and all rows in predictions; ``"subset"``, the rows that are
         centers and no others. ``"auto"`` decides by cost, memory and conditioning: it takes
-        ``"krylov"`` for sparse rows only, and with ``centers`` one of the first two; :meth:`plan`
-        shows why.
+        ``"krylov"`` for sparse rows only, and with ``centers`` ``"rectangle"`` or ``"pcg"``;
+        :meth:`plan` shows why.
     centers : int, "auto", array-like of shape (m, d), Selector or None, default=None
         The points that carry coefficients. None: all rows, exactly. A number: so many random rows.
         ``"auto"``: all rows where memory and time allow, otherwise as many as these do. An array:
