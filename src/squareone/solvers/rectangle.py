@@ -28,8 +28,8 @@ from .ridge import RidgeFactor
 from .weighting import Weighting
 
 # The kernel values themselves are summed, and divided by the factor of K afterwards, while that
-# costs at most this much relative accuracy: as they are, or, in float32, with large directions apart.
-# Otherwise every block is divided first.
+# costs at most this much relative accuracy: as they are, or with large directions apart, which is
+# for float32. Otherwise every block is divided first.
 _SAFE_SUMS = {np.dtype(np.float64): 1e-8, np.dtype(np.float32): 1e-4}
 _SAFE_APART = 2e-3
 # Flops up to which every block is divided first in any case.
@@ -124,6 +124,17 @@ class RectangleFactor(RidgeFactor):
                 return
         # in float64 the division of the sums would lose again what summing apart saves
         self._divided_first, self._amplified = True, 1.0
+
+    def _features(self, rows: Rows, root: Array | None, *, divided: bool) -> Array:
+        """√w (k − shift), or √w L⁻¹(k − shift), of rows (b, d) → (b, r)."""
+        Z = self.centers.values(rows, self._shift, root)
+        if divided:
+            solve_from_right(self.centers.factor.astype(Z.dtype, copy=False), Z)
+        return Z
+
+    def features(self, rows: Array, root: Array | None) -> Array:
+        """√w L⁻¹(k − shift) of some of the rows (m,) → (m, r)."""
+        return self._features(self.rows[rows], root, divided=True)
 
     def _takes_time(self) -> bool:
         """Whether dividing first, the most accurate way, would take time worth speaking of."""
