@@ -8,6 +8,7 @@ from numpy.linalg import LinAlgError
 from scipy.linalg import LinAlgWarning
 
 __all__ = [
+    "CheckpointError",
     "EstimateWarning",
     "ExportError",
     "FileFormatError",

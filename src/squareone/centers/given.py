@@ -54,6 +54,12 @@ class Given(Selector):
 
     def placed(self, X: Any, n: int) -> tuple[Any, Array | None]:
         """The points as rows like those of ``X``, and which of ``n`` rows they are."""
+        if np.ndim(self.points) != 2 and not hasattr(self.points, "indptr"):
+            msg = (
+                f"centers of shape {np.shape(self.points)} were given: a number of centers, or "
+                f"points (m, {X.shape[1]}) with the features of the rows, is expected"
+            )
+            raise ValueError(msg)
         points = checked_rows(self.points, X.dtype, "points")
         if points.shape[1] != X.shape[1]:
             msg = (
@@ -76,4 +82,12 @@ class Given(Selector):
                 f"from 0 to {n - 1} is expected for each of the {m} points, or None"
             )
             raise ValueError(msg)
+        if np.unique(indices).size < m:
+            msg = f"Given: row {_repeated(indices)} stands twice among the indices: once is enough"
+            raise ValueError(msg)
         return indices.astype(np.intp)
+
+
+def _repeated(indices: Array) -> int:
+    values, counts = np.unique(indices, return_counts=True)
+    return int(values[counts > 1][0])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from contextlib import ExitStack
 from numbers import Integral
 from typing import Any
@@ -13,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import Array
 from ..models import Hyperplane
-from ..rows import BlockWriter, Stream, open_rows, rows_of
+from ..rows import BlockWriter, GeneratedRows, Rows, open_rows, rows_of
 from ..solvers import Plan
 from ..targets import Labels
 from . import hindsight, validation
@@ -244,14 +245,15 @@ class Afterwards(BaseEstimator):
             raise ValueError(msg)
         if isinstance(X, str | os.PathLike):
             X = open_rows(X)
-        rows = X if isinstance(X, Stream) else self._rows(X)
+        rows = self._rows(X)
+        names = getattr(self, "feature_names_in_", None)
         writer: BlockWriter | None = None
         with ExitStack() as stack:
             for _, block in rows_of(rows).row_blocks(_FILE_ROWS):
-                values = np.asarray(ask(block.X))
+                values = np.asarray(ask(_named(block, names)))
                 if writer is None:
-                    names = self._columns_of(method, values)
-                    writer = stack.enter_context(BlockWriter(path, names, rows.shape[0]))
+                    columns = self._columns_of(method, values)
+                    writer = stack.enter_context(BlockWriter(path, columns, rows.shape[0]))
                 writer.write(values)
 
     def _columns_of(self, method: str, values: Array) -> list[str]:
@@ -276,3 +278,16 @@ class Afterwards(BaseEstimator):
         """f at the rows of X → (n, t)."""
         record = self._recorded()
         return record.model.values(self._rows(X))
+
+
+def _named(block: Rows, names: Array | None) -> Any:
+    """A block of rows that were checked, as rows whose features have names."""
+    if names is None:
+        return block.X
+
+    def make() -> Iterator[Any]:
+        yield block.X
+
+    return GeneratedRows(
+        make, block.shape, block.dtype, sparse=block.sparse, feature_names=list(names)
+    )

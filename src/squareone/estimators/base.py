@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from ..arrays import Array, thread_budget
-from ..centers import Given, Selector, Uniform, selector_from
+from ..centers import Given, KMeans, Selector, Uniform, selector_from
 from ..centers.chosen import draw_rows
 from ..kernels import Gaussian, Kernel, Linear
 from ..kernels.names import BY_NAME, kernel_from
@@ -280,6 +280,14 @@ class RegularisedLeastSquares(CallbackSupport, Written):
         plan = make_plan(task, self.solver, limit)
         if plan.task.centers and selector is None:
             selector = Uniform(plan.task.centers)
+        if isinstance(self.centers, str):
+            plan = replace(plan, reason=f"{plan.reason}; {self._chosen_centers(plan)}")
+        if self.checkpoint is not None and not plan.task.centers:
+            msg = (
+                "checkpoint is for fits with centers, and here all rows are: set centers, or leave "
+                "checkpoint=None"
+            )
+            raise ValueError(msg)
         scored = None
         if plan.task.sampled:
             scored = draw_rows(kept.size, plan.task.sampled, rng)
@@ -315,6 +323,14 @@ class RegularisedLeastSquares(CallbackSupport, Written):
             return None
         selector = selector_from(self.centers)
         selector.check_parameters()
+        no_rows = isinstance(selector, KMeans)
+        no_rows = no_rows or (isinstance(selector, Given) and selector.indices is None)
+        if no_rows and self.solver == "subset":
+            msg = (
+                'solver="subset" fits the rows that are centers, and these centers are points: use '
+                'solver="rectangle", or give their indices, centers=Given(points, indices=...)'
+            )
+            raise ValueError(msg)
         return selector
 
     def _count(self, selector: Selector | None, n: int) -> int:
@@ -322,7 +338,8 @@ class RegularisedLeastSquares(CallbackSupport, Written):
         if selector is None:
             return 0
         if isinstance(selector, Given):
-            return int(np.shape(selector.points)[0])
+            shape = np.shape(selector.points)
+            return int(shape[0]) if shape else 1
         count = int(selector.count)
         if count > n:
             msg = (
@@ -331,6 +348,16 @@ class RegularisedLeastSquares(CallbackSupport, Written):
             )
             raise ValueError(msg)
         return count
+
+    def _chosen_centers(self, plan: Plan) -> str:
+        """How many centers there are, and why."""
+        if not plan.task.centers:
+            return 'centers="auto" took all rows, since that fits'
+        limits = "" if self.time_limit is None else f" in {self.time_limit:.3g} s"
+        text = f'{plan.task.centers:,} centers are what centers="auto" found room and time for'
+        if self.time_limit is not None and plan.expected() > 2.0 * self.time_limit:
+            text = f"{plan.task.centers:,} centers, the fewest, which need more than was allowed"
+        return f"{text}{limits}"
 
     def _with_centers(self, task: Task, limit: float) -> Task:
         """The number of centers where it is to be chosen, and the rows that are left out."""

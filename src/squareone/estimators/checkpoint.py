@@ -47,6 +47,9 @@ class Checkpoint:
         self._identity = identity
         self._interval = interval
         self._spoke = time.monotonic()
+        if not self._path.parent.is_dir():
+            msg = f"the folder of checkpoint={str(self._path)!r} does not exist: make it first"
+            raise FileNotFoundError(msg)
         self._states: dict[str, State] = self._read() if self._path.exists() else {}
 
     def _read(self) -> dict[str, State]:

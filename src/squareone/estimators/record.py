@@ -247,7 +247,7 @@ class Record(Lasting):
     def explained_trace(self, name: str) -> float:
         """tr(K̃)/tr(K) for the centers of the fit."""
         if not self.sample.thin:
-            msg = f"{name} is for a fit with centers: here all rows are, and explain everything"
+            msg = f'{name} is for a fit by "rectangle", "nystrom" or "pcg", with centers'
             raise AttributeError(msg)
         if self._explained is None:
             with self.answering(name) as factor:

@@ -73,7 +73,17 @@ def _given(problem: Problem, selector: Given) -> Centers:
         return Centers(points, nowhere, nowhere)
     position = np.full(problem.n_rows, -1)
     position[problem.kept] = np.arange(problem.kept.size)
-    return Centers(points, position[numbers], numbers)
+    rows = position[numbers]
+    there = np.flatnonzero(rows >= 0)
+    same = rows_of(points[there]).dense() == rows_of(problem.X[rows[there]]).dense()
+    if not same.all():
+        wrong = int(there[~same.all(axis=1)][0])
+        msg = (
+            f"Given: point {wrong} is said to be row {numbers[wrong]}, and is not equal to it: "
+            "give the indices of the rows that the points are, or none"
+        )
+        raise ValueError(msg)
+    return Centers(points, rows, numbers)
 
 
 def build(problem: Problem, centers: Centers) -> Factor:
@@ -112,6 +122,8 @@ def _keeper(problem: Problem, basis: CenterBasis) -> Checkpoint | None:
         rows=problem.X[np.arange(0, problem.X.shape[0], max(1, problem.X.shape[0] // 16))],
         dtype=str(problem.X.dtype),
         solver=problem.plan.solver,
+        tolerance=problem.tolerance,
+        most=problem.most_iterations,
     )
     problem.keeper = Checkpoint(problem.checkpoint, identity)
     return problem.keeper

@@ -138,7 +138,7 @@ def _held(task: Task, m: int) -> float:
 
 
 def _in_full(task: Task) -> str:
-    return "it knows no likelihood that can be compared" if task.given else ""
+    return "centers need rows, not a kernel matrix" if task.given else ""
 
 
 def _pcg(task: Task) -> Candidate:
@@ -166,7 +166,7 @@ def _pcg(task: Task) -> Candidate:
     ]
     form = f"{m:,} centers, conjugate gradients, a pass over the rows each"
     if not alone and not task.folds:
-        form += f"; leave-one-out estimated by {PROBES} random probes"
+        form += f"; leave-one-out estimated over {task.sampled or n:,} rows"
     refused = _in_full(task)
     if task.likelihood or (task.without_rows and not alone):
         refused = "it knows no determinant and no trace: use leave-one-out, hold-out or folds"
@@ -190,7 +190,9 @@ def _nystrom(task: Task) -> Candidate:
         *during("coefficients", _values(task, task.n, m)),
     ]
     refused = rectangle.refused
-    if task.alphas != 1 and task.without_rows:
+    if task.unregularised:
+        refused = "it needs an alpha above zero"
+    elif task.alphas != 1 and task.without_rows:
         refused = (
             "this criterion is that of the approximate kernel, and nystrom predicts with the true "
             'one: choose alpha by criterion="loo", "holdout" or cv'

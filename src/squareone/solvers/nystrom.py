@@ -67,7 +67,11 @@ class NystromFactor(Factor):
         return self.rectangle.error_estimate(alpha)
 
     def log_determinants(self, alphas: Array) -> Array:
-        return self.rectangle.log_determinants(alphas)
+        msg = (
+            "nystrom has two kernels, an approximate one for the fit and the true one for "
+            'predictions, and so no likelihood: use solver="rectangle"'
+        )
+        raise AttributeError(msg)
 
     def energies(self, alphas: Array) -> Array:
         return self.rectangle.energies(alphas)

@@ -24,6 +24,8 @@ from .weighting import Weighting
 PRECONDITIONED_BY, ITERATIONS = 4, 15
 # Rows over which degrees of freedom are estimated where nobody has asked about others.
 _DOF_ROWS = 2048
+# Rows over which the explained share of the trace is taken.
+_TRACE_ROWS = 10_000
 
 
 class PcgFactor(Factor):
@@ -32,8 +34,8 @@ class PcgFactor(Factor):
     Every step is one pass over the rows, whose kernel values are made, used and forgotten. Each λ
     is solved for by itself, beginning with the solution of the nearest one.
 
-    The leverage of a row is that of the preconditioner's rows in place of all, which errs by
-    little, plus an estimate of the difference by random probes, which has little noise.
+    Leverages are estimated from those that the preconditioner gives to each row, and from their
+    sum, which random probes show.
 
     **Cost**: a pass is nr(d + 2t) multiplications; the preconditioner r²(4d + 8r) and r² numbers
     once, r³/3 per λ; r² numbers for the factor of the kernel matrix between the centers.
@@ -92,7 +94,7 @@ class PcgFactor(Factor):
         self.iterations, self.residual, self.shortfall = 0, np.nan, 0.0
         self._keeper = keeper or Forgetful()
         self._solutions: dict[float, Array] = self._restored()
-        self._leverages = PcgLeverages(self._passes, self._preconditioner, seed)
+        self._leverages = PcgLeverages(self._passes, self._preconditioner, self._members, seed)
         self._dof: dict[float, float] = {}
         self._without: dict[bytes, PcgFactor] = {}
 
@@ -102,7 +104,7 @@ class PcgFactor(Factor):
         there = np.arange(self.n) if root is None else np.flatnonzero(root)
         size = min(there.size, max(PRECONDITIONED_BY * self.centers.size, 256))
         rng = np.random.RandomState(self._seed)
-        chosen = np.sort(rng.choice(there, size, replace=False))
+        chosen = self._members = np.sort(rng.choice(there, size, replace=False))
         some = None if root is None else root[chosen]
         whole = self.weighting.total_root**2
         part = float(size) if some is None else float(np.square(some, dtype=np.float64).sum())
@@ -190,24 +192,25 @@ class PcgFactor(Factor):
         (alpha,) = (float(alpha) for alpha in alphas)
         a = self.solution(alpha)
         asked = np.arange(self.n) if sample is None else sample
-        corrections = self._corrections(alpha, asked)
+        factor = self._factor(alpha, asked)
         shift, total = float(self.scaled(alpha)), 0.0
         for piece in blocks(asked.size, self.centers.block_rows()):
             rows = asked[piece]
             Z = self._passes.features(rows)
             residuals = (self.targets[rows] - Z @ a.astype(Z.dtype))[:, :, None]
-            complements = self._leverages.complements(rows, Z, shift, corrections)
+            complements = self._leverages.complements(rows, Z, shift, factor)
             total += float(complements.sum())
             visitor(rows, residuals, complements[:, None])
         self._dof[alpha] = self.n * (1.0 - total / asked.size)
 
-    def _corrections(self, alpha: float, asked: Array) -> Array:
-        """What probes add to the preconditioner's leverages of the rows asked about."""
+    def _factor(self, alpha: float, asked: Array) -> float:
+        """By what the preconditioner's leverages of the rows asked about are off, on average."""
+        self._asked = asked
 
         def solve(right: Array, tolerance: float, start: Array) -> Array:
             return self.solve(alpha, right, tolerance, start)[0]
 
-        return self._leverages.corrections(asked, float(self.scaled(alpha)), solve)
+        return self._leverages.factor(asked, float(self.scaled(alpha)), solve)
 
     def left_out(
         self, alphas: Array, rows: slice | Array, residuals: Array, complements: Array
@@ -223,6 +226,7 @@ class PcgFactor(Factor):
                 rows[places],
                 own,
                 float(self.scaled(alpha)),
+                self._factor(alpha, self._asked),
                 self.solution(alpha),
                 errors[places, :, 0],
                 complements[places, 0],
@@ -266,6 +270,20 @@ class PcgFactor(Factor):
         here = self._center_rows[kept][basis.kept] if not kept.all() else self._center_rows
         weighting = self.weighting.without(removed)
         return PcgFactor(basis, self.rows, self._Y, weighting, here, self.limits, self._seed)
+
+    @property
+    def explained_trace(self) -> float:
+        """The share of Σ k(x, x) that the centers explain, over at most 10,000 random rows."""
+        size = min(self.n, _TRACE_ROWS)
+        sample = np.sort(np.random.RandomState(self._seed).choice(self.n, size, replace=False))
+        explained, whole = 0.0, 0.0
+        for piece in blocks(size, self.centers.block_rows()):
+            block = self.rows[sample[piece]]
+            Z = self.centers.values(block)
+            solve_from_right(self.centers.factor.astype(Z.dtype, copy=False), Z)
+            explained += float(np.square(Z, dtype=np.float64).sum()) * self.centers.unit
+            whole += float(self.centers.kernel.diagonal(block.X).sum(dtype=np.float64))
+        return min(explained / whole, 1.0) if whole > 0 else 1.0
 
     # --- the model, and new rows ---
 

@@ -10,43 +10,63 @@ from ..arrays import Array, blocks, solve_triangular
 from .normal_passes import NormalPasses
 from .preconditioner import Preconditioner
 
-#: Probes: what they add is little, and so is their noise.
+#: Random probes of the trace.
 PROBES = 8
 # A finer residual of probes would be lost in their noise.
 _TOLERANCE = 1e-2
+# Between what the common factor is looked for, and how often that interval is halved.
+_FACTORS, _HALVINGS = (1e-3, 1e3), 50
 
 #: (Z̃ᵀZ̃ + λ)⁻¹ times columns (r, c): from those, a tolerance, and where to begin.
 Solve = Callable[[Array, float, Array], Array]
 
 
 class PcgLeverages:
-    """1 − h from the preconditioner, and from random probes where that errs.
+    """1 − h from the preconditioner, which knows each row, and a trace, which knows their sum.
 
-    With P the preconditioner h_i = z̃_iᵀP⁻¹z̃_i but for the difference of the inverses. Random signs
-    v over the rows asked about show the diagonal of that difference: v_i z̃_iᵀx on average, with
-    x = ((Z̃ᵀZ̃ + λ)⁻¹ − P⁻¹)Z̃ᵀv; and the smaller the difference, the smaller their noise.
+    With M the matrix of all rows but i, h_i = a/(1 + a) for a = z̃_iᵀM⁻¹z̃_i. The preconditioner P,
+    from which row i is taken out where it is in it, stands for M: a_i is z̃_iᵀP⁻¹z̃_i up to a factor
+    that is about the same for all rows, since P is made of fewer. That factor follows from the sum
+    of the leverages, which random signs v over the rows asked about show: vᵀHv on average.
 
     **Cost**: 2r² for every row; for every λ the solution of eight systems to two digits.
+
+    Parameters
+    ----------
+    passes : NormalPasses
+    preconditioner : Preconditioner
+    members : array (s,)
+        The rows of the preconditioner, ascending.
+    seed : int
     """
 
-    def __init__(self, passes: NormalPasses, preconditioner: Preconditioner, seed: int) -> None:
+    def __init__(
+        self, passes: NormalPasses, preconditioner: Preconditioner, members: Array, seed: int
+    ) -> None:
         self._passes = passes
         self._preconditioner = preconditioner
+        self._members = members
         self._seed = seed
-        self._found: dict[tuple[float, bytes], Array] = {}
+        self._factors: dict[tuple[float, bytes], float] = {}
 
-    def corrections(self, asked: Array, shift: float, solve: Solve) -> Array:
-        """x for every probe (r, PROBES), for the rows asked about."""
+    def factor(self, asked: Array, shift: float, solve: Solve) -> float:
+        """The common factor of all a_i at a λ, for the rows asked about."""
+        if self._preconditioner.share == 1.0:  # all rows are in it
+            return 1.0
         key = shift, asked.tobytes()
-        if key not in self._found:
-            passes = self._passes
+        if key not in self._factors:
+            passes, alone = self._passes, []
             right = np.zeros((passes.basis.size, PROBES))
             for piece in blocks(asked.size, passes.basis.block_rows()):
-                Z = passes.features(asked[piece])
-                right += Z.T @ self._signs(asked[piece]).astype(Z.dtype)
+                rows = asked[piece]
+                Z = passes.features(rows)
+                right += Z.T @ self._signs(rows).astype(Z.dtype)
+                alone.append(self._alone(rows, Z, shift))
             rough = self._preconditioner.solve(shift, right)
-            self._found[key] = solve(right, _TOLERANCE, rough) - rough
-        return self._found[key]
+            found = solve(right, _TOLERANCE, rough)
+            trace = float(np.einsum("ij,ij->", right, found)) / PROBES
+            self._factors[key] = _common_factor(np.concatenate(alone), trace)
+        return self._factors[key]
 
     def _signs(self, rows: Array) -> Array:
         """The probes at some rows (m, PROBES): the same whenever they are asked for."""
@@ -59,38 +79,52 @@ class PcgLeverages:
             signs[:, j] = 1.0 - 2.0 * ((x >> np.uint64(33)) & np.uint64(1)).astype(np.float64)
         return signs
 
-    def complements(self, rows: Array, Z: Array, shift: float, corrections: Array) -> Array:
-        """1 − h (m,) of rows with features ``Z`` (m, r), within what is possible.
+    def _alone(self, rows: Array, Z: Array, shift: float) -> Array:
+        """z̃ᵀP⁻¹z̃ (m,), with P without the row itself."""
+        half = self._preconditioner.half(shift, Z.T)
+        own = np.square(half, dtype=np.float64).sum(axis=0)
+        inside = np.isin(rows, self._members)
+        share = self._preconditioner.share
+        own[inside] /= np.maximum(1.0 - share * own[inside], 1e-6)
+        return own
 
-        That is from λ/(k̃ + λ) to one, less the share of the intercept.
-        """
-        own = np.square(self._preconditioner.half(shift, Z.T), dtype=np.float64).sum(axis=0)
-        own += (self._signs(rows) * (Z @ corrections.astype(Z.dtype))).mean(axis=1)
+    def complements(self, rows: Array, Z: Array, shift: float, factor: float) -> Array:
+        """1 − h (m,) of rows with features ``Z`` (m, r); less the share of the intercept."""
         u = self._passes.weighting.direction
         free = np.ones(rows.size) if u is None else 1.0 - np.square(u[rows], dtype=np.float64)
-        squares = np.square(Z, dtype=np.float64).sum(axis=1)
-        return np.clip(free - own, free**2 * shift / (free * shift + squares), free)
+        return free / (1.0 + factor * self._alone(rows, Z, shift))
 
     def further_errors(
         self,
         rows: Array,
         own: Array,
         shift: float,
+        factor: float,
         solution: Array,
         errors: Array,
         complements: Array,
     ) -> Array:
         """What leaving out its center adds to the error (m, t) of a row that is one.
 
-        See :mod:`~squareone.solvers.honest`; with the preconditioner's inverse in place of the
-        true one.
+        See :mod:`~squareone.solvers.honest`; with the preconditioner's inverse, times the common
+        factor, in place of the true one.
         """
         units = np.zeros((self._passes.basis.size, own.size))
         units[own, np.arange(own.size)] = 1.0
         inward = solve_triangular(self._passes.basis.factor, units)  # c_i = e_iᵀL⁻ᵀa
         half = self._preconditioner.half(shift, inward).astype(np.float64)
         seen = self._preconditioner.half(shift, self._passes.features(rows).T)
-        g = np.einsum("ij,ij->j", half, seen.astype(np.float64))
-        inverse = np.square(half).sum(axis=0) + np.square(g) / complements
+        g = factor * np.einsum("ij,ij->j", half, seen.astype(np.float64))
+        inverse = factor * np.square(half).sum(axis=0) + np.square(g) / complements
         c = inward.T @ solution - g[:, None] * errors
         return (g / complements / inverse)[:, None] * c
+
+
+def _common_factor(alone: Array, trace: float) -> float:
+    """c with Σ c·a/(1 + c·a) = trace, for a (m,); one where there is none."""
+    low, high = np.log(_FACTORS)
+    for _ in range(_HALVINGS):
+        middle = 0.5 * (low + high)
+        a = np.exp(middle) * alone
+        low, high = (middle, high) if float(np.sum(a / (1.0 + a))) < trace else (low, middle)
+    return float(np.exp(0.5 * (low + high))) if alone.any() else 1.0

@@ -357,8 +357,9 @@ def _refuse(wanted: Candidate, candidates: list[Candidate], task: Task, limit: f
         advice = f"What fits: {what}"
     else:
         advice = f"What fits: {_what_would_fit(wanted, task, limit)}"
+    centers = f" with {task.centers:,} centers" if task.centers else ""
     msg = (
-        f'solver="{wanted.solver}" on {task.n:,} rows and {task.d:,} features needs '
+        f'solver="{wanted.solver}" on {task.n:,} rows and {task.d:,} features{centers} needs '
         f"{readable(wanted.needed)}; memory_limit is {readable(limit)}. {advice}, or raise "
         "memory_limit"
     )

@@ -56,6 +56,7 @@ class Preconditioner:
         shift: Array | None,
     ) -> None:
         r = basis.size
+        self.share = share
         L = basis.factor.astype(np.float32, copy=False)
         self._square = np.zeros((r, r), np.float32)
         self._alpha: float | None = None
