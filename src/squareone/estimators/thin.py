@@ -91,7 +91,9 @@ def build(problem: Problem, centers: Centers) -> Factor:
     solver = problem.plan.solver
     check_range(problem.kernel, problem.X)
     with problem.stage("factorisation"):
-        basis = CenterBasis(problem.kernel, centers.points, problem.X.dtype)
+        basis = CenterBasis(
+            problem.kernel, centers.points, problem.X.dtype, compact=solver == "pcg"
+        )
         own = centers.rows[basis.kept]
         keeper = _keeper(problem, basis)
         if solver == "pcg":

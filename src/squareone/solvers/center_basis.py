@@ -18,6 +18,9 @@ from ..arrays import (
     pivoted_cholesky,
     power_of_two,
     reciprocal_condition,
+    solve_from_right,
+    solve_transposed,
+    solve_triangular,
 )
 from ..errors import SingularSystemError
 from ..kernels import Kernel
@@ -33,6 +36,15 @@ _SAFE = {np.dtype(np.float64): (1e-100, 1e100), np.dtype(np.float32): (1e-12, 1e
 
 class CenterBasis:
     """k(x, z_j) / unit for the centers z_j (m, d) that do not depend on the others: r of them.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    points : array (m, d) or CSR matrix
+    dtype : dtype
+        In which kernel values with rows are computed.
+    compact : bool
+        Whether the factor is kept in that type, too; else in float64.
 
     Attributes
     ----------
@@ -55,7 +67,14 @@ class CenterBasis:
     **Cost**: m²d/2 multiplications, m³/3 flops, m² numbers.
     """
 
-    def __init__(self, kernel: Kernel, points: Any, dtype: np.dtype) -> None:
+    factor: Array
+    kept: Array
+    dropped: Array
+    condition: float
+
+    def __init__(
+        self, kernel: Kernel, points: Any, dtype: np.dtype, *, compact: bool = False
+    ) -> None:
         self.kernel = kernel
         self.dtype = dtype
         exact = points.astype(np.float64, copy=False)
@@ -66,6 +85,10 @@ class CenterBasis:
         if self.unit != 1.0:
             K /= self.unit
         self._factor(K, exact)
+        del K
+        if compact:
+            self.factor = self.factor.astype(dtype, copy=False)
+        self._casts: dict[np.dtype, Array] = {}
         self.points = points if self.dropped.size == 0 else points[self.kept]
         self._prepared = rows_of(self.points)
         self._origin = origin_of(self.points) if self.size else np.zeros(points.shape[1], dtype)
@@ -155,6 +178,39 @@ class CenterBasis:
             rows, lambda part, K: None, size=STRIP, hands=hands, shift=shift, root=root, out=K
         )
         return K
+
+    # --- dividing by the factor ---
+
+    def forward(self, B: Array) -> Array:
+        """L⁻¹B for ``B`` (r, c), in float64. Cost: r²c flops."""
+        return solve_triangular(self.factor, self._like_factor(B)).astype(np.float64, copy=False)
+
+    def backward(self, B: Array) -> Array:
+        """L⁻ᵀB for ``B`` (r, c), in float64. Cost: r²c flops."""
+        return solve_transposed(self.factor, self._like_factor(B)).astype(np.float64, copy=False)
+
+    def divide(self, K: Array) -> None:
+        """Overwrite rows k (b, r) by L⁻¹k. Cost: br² flops."""
+        L = self.factor
+        if K.dtype != L.dtype:
+            if K.dtype not in self._casts:
+                self._casts[K.dtype] = L.astype(K.dtype)
+            L = self._casts[K.dtype]
+        solve_from_right(L, K)
+
+    def explained(self, rows: Rows) -> Array:
+        """|L⁻¹k(x)|² of rows (b, d): what the centers explain of k(x, x), (b,) in float64."""
+        K = self.values(rows)
+        self.divide(K)
+        return self.unit * np.square(K, dtype=np.float64).sum(axis=1)
+
+    def _like_factor(self, B: Array) -> Array:
+        return np.ascontiguousarray(B, dtype=self.factor.dtype)
+
+    def typical_values(self) -> Array:
+        """About the mean of k(x, z) over rows like the centers (r,)."""
+        L, r = self.factor, self.size
+        return (L @ (L.T @ np.full(r, 1.0 / max(r, 1), L.dtype))).astype(self.dtype)
 
     def block_rows(self) -> int:
         """Rows whose kernel values are held at a time."""

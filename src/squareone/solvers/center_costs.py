@@ -172,9 +172,10 @@ def _pcg(task: Task) -> Candidate:
         refused = "it knows no determinant and no trace: use leave-one-out, hold-out or folds"
     elif task.unregularised:
         refused = "it needs an alpha above zero"
-    square = 1.0 * task.itemsize * m * m
+    # the kernel matrix in float64, then its factor as the rows are, and two in float32
+    square = m * m * max(8.0 + task.itemsize, task.itemsize + 4.0 + 4.0 * (task.itemsize == 8))
     vectors = 8.0 * 8 * (m + n / 4) * columns
-    return Candidate("pcg", tuple(work), 3.0 * square + vectors + _held(task, m), form, refused)
+    return Candidate("pcg", tuple(work), square + vectors + _held(task, m), form, refused)
 
 
 def _nystrom(task: Task) -> Candidate:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..arrays import Array, blocks, eigh, solve_triangular
+from ..arrays import Array, blocks, eigh
 from .feature_sums import FeatureSums
 
 if TYPE_CHECKING:
@@ -88,11 +88,10 @@ def errors_without_rows(
     if intercept:
         rest.centre()
     gram = np.tril(rest.gram) + np.tril(rest.gram, -1).T
-    L = factor.centers.factor
-    units = np.zeros((L.shape[0], gone.size))
+    units = np.zeros((factor.centers.size, gone.size))
     units[gone, np.arange(gone.size)] = 1.0
     # c = L⁻ᵀa, so that c_j = 0 says that a is orthogonal to L⁻¹e_j
-    free = _complement(solve_triangular(L, units))
+    free = _complement(factor.centers.forward(units))
     values, V = eigh(np.ascontiguousarray(free.T @ gram @ free))
     squares = np.maximum(values, 0.0)
     scaled = factor.scaled(alphas)

@@ -6,13 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..arrays import (
-    Array,
-    shared_cores,
-    solve_from_right,
-    solve_transposed,
-    solve_triangular,
-)
+from ..arrays import Array, shared_cores
 from ..rows import Rows
 from .center_basis import CenterBasis
 from .weighting import Weighting
@@ -54,7 +48,7 @@ class NormalPasses:
     def transposed(self, U: Array) -> Array:
         """Z̃ᵀU for ``U`` (n, c) → (r, c), with uᵀU = 0 where there is an intercept."""
         sums = self._pass(lambda K, rows: K.T @ U[rows], U.shape[1])
-        return solve_triangular(self.basis.factor, sums)
+        return self.basis.forward(sums)
 
     def normal(self, A: Array) -> Array:
         """Z̃ᵀZ̃A for ``A`` (r, c)."""
@@ -63,7 +57,7 @@ class NormalPasses:
         def twice(K: Array, rows: slice) -> Array:
             return K.T @ (K @ C)
 
-        result = solve_triangular(self.basis.factor, self._pass(twice, A.shape[1]))
+        result = self.basis.forward(self._pass(twice, A.shape[1]))
         if self.weighting.direction is not None:
             first = self.first()
             result -= np.outer(first, first @ A)
@@ -71,8 +65,7 @@ class NormalPasses:
 
     def coefficients(self, A: Array) -> Array:
         """c = L⁻ᵀa (r, c), in the precision of the rows."""
-        C = solve_transposed(self.basis.factor, np.ascontiguousarray(A, dtype=np.float64))
-        return C.astype(self.basis.dtype)
+        return self.basis.backward(A).astype(self.basis.dtype)
 
     def first(self) -> Array:
         """Zᵀu (r,): one pass, the first time."""
@@ -80,7 +73,7 @@ class NormalPasses:
             u = self.weighting.direction
             assert u is not None
             sums = self._pass(lambda K, rows: K.T @ u[rows, None], 1)
-            self._first = solve_triangular(self.basis.factor, sums)[:, 0]
+            self._first = self.basis.forward(sums)[:, 0]
         return self._first
 
     def mean(self) -> Array:
@@ -106,7 +99,7 @@ class NormalPasses:
 
     def _divided(self, rows: Rows, root: Array | None) -> Array:
         Z = self.basis.values(rows, self.shift, root)
-        solve_from_right(self.basis.factor.astype(Z.dtype, copy=False), Z)
+        self.basis.divide(Z)
         return Z
 
     def _pass(self, part: Callable[[Array, slice], Array], columns: int) -> Array:

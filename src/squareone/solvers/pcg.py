@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Array, blocks, solve_from_right
+from ..arrays import Array, blocks
 from ..rows import Rows, rows_of
 from .center_basis import CenterBasis
 from .conjugate_gradients import Progress, conjugate_gradients
@@ -81,10 +81,7 @@ class PcgFactor(Factor):
         self._seed = seed
         self._center_rows = center_rows
         self.start = start
-        L, r = basis.factor, basis.size
-        shift = None
-        if weighting.direction is not None:
-            shift = (L @ (L.T @ np.full(r, 1.0 / max(r, 1)))).astype(self.targets.dtype)
+        shift = None if weighting.direction is None else basis.typical_values()
         self._passes = NormalPasses(basis, rows, weighting, shift)
         self._preconditioner = self._prepared(shift)
         self._right = self._passes.transposed(self.targets)
@@ -266,7 +263,7 @@ class PcgFactor(Factor):
         kept = ~np.isin(self._center_rows, removed)
         basis = self.centers
         if not kept.all():
-            basis = CenterBasis(basis.kernel, basis.points[kept], basis.dtype)
+            basis = CenterBasis(basis.kernel, basis.points[kept], basis.dtype, compact=True)
         here = self._center_rows[kept][basis.kept] if not kept.all() else self._center_rows
         weighting = self.weighting.without(removed)
         return PcgFactor(basis, self.rows, self._Y, weighting, here, self.limits, self._seed)
@@ -279,9 +276,7 @@ class PcgFactor(Factor):
         explained, whole = 0.0, 0.0
         for piece in blocks(size, self.centers.block_rows()):
             block = self.rows[sample[piece]]
-            Z = self.centers.values(block)
-            solve_from_right(self.centers.factor.astype(Z.dtype, copy=False), Z)
-            explained += float(np.square(Z, dtype=np.float64).sum()) * self.centers.unit
+            explained += float(self.centers.explained(block).sum())
             whole += float(self.centers.kernel.diagonal(block.X).sum(dtype=np.float64))
         return min(explained / whole, 1.0) if whole > 0 else 1.0
 
@@ -331,9 +326,9 @@ class PcgFactor(Factor):
 
     def variances(self, alpha: float, queries: Any, prior: Array) -> Array:
         """That of f in the space of the centers, and all that they cannot explain of k(x, x)."""
-        K = self.centers.values(rows_of(queries)).astype(np.float64)
-        solve_from_right(self.centers.factor, K)
-        unseen = np.maximum(prior - self.centers.unit * np.square(K).sum(axis=1), 0.0)
+        unseen = np.maximum(prior - self.centers.explained(rows_of(queries)), 0.0)
+            prior - self.centers.unit * np.square(K, dtype=np.float64).sum(axis=1), 0.0
+        )
         view = self._passes.features_of(rows_of(queries)).T.astype(np.float64)
         A, _, _ = self.solve(alpha, view, self.limits.tolerance, None)
         seen = np.einsum("ij,ij->j", view, A)

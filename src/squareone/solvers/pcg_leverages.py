@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..arrays import Array, blocks, solve_triangular
+from ..arrays import Array, blocks
 from .normal_passes import NormalPasses
 from .preconditioner import Preconditioner
 
@@ -111,7 +111,7 @@ class PcgLeverages:
         """
         units = np.zeros((self._passes.basis.size, own.size))
         units[own, np.arange(own.size)] = 1.0
-        inward = solve_triangular(self._passes.basis.factor, units)  # c_i = e_iᵀL⁻ᵀa
+        inward = self._passes.basis.forward(units)  # c_i = e_iᵀL⁻ᵀa
         half = self._preconditioner.half(shift, inward).astype(np.float64)
         seen = self._preconditioner.half(shift, self._passes.features(rows).T)
         g = factor * np.einsum("ij,ij->j", half, seen.astype(np.float64))

@@ -11,7 +11,6 @@ from ..arrays import (
     cholesky,
     cholesky_solve,
     copy_triangle,
-    solve_from_right,
     solve_triangular,
 )
 from ..errors import SingularSystemError
@@ -57,14 +56,13 @@ class Preconditioner:
     ) -> None:
         r = basis.size
         self.share = share
-        L = basis.factor.astype(np.float32, copy=False)
         self._square = np.zeros((r, r), np.float32)
         self._alpha: float | None = None
         first, total = np.zeros(r), 0.0
         for part in blocks(rows.shape[0], basis.block_rows()):
             some = None if root is None else root[part]
             Z = basis.values(rows[part], shift, some).astype(np.float32, copy=False)
-            solve_from_right(L, Z)
+            basis.divide(Z)
             ones = np.ones(Z.shape[0], np.float32) if some is None else some.astype(np.float32)
             first += ones @ Z
             total += float(np.square(ones, dtype=np.float64).sum())

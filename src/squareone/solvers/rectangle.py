@@ -13,9 +13,6 @@ from ..arrays import (
     blocks,
     eigh,
     for_each,
-    solve_from_right,
-    solve_transposed,
-    solve_triangular,
 )
 from ..kernels.tiles import kernel_rectangle
 from ..rows import Rows, rows_of
@@ -86,7 +83,7 @@ class RectangleFactor(RidgeFactor):
         self.targets, self.means = weighting.targets(Y)
         self._centers_by_row(center_rows)
         u = weighting.direction
-        self._shift = None if u is None else self._typical_values()
+        self._shift = None if u is None else basis.typical_values()
         self._choose_sums()
         self._sums = self._summed(watch, keeper or Forgetful())
         self._decompose()
@@ -99,11 +96,6 @@ class RectangleFactor(RidgeFactor):
         there = np.flatnonzero(center_rows >= 0)
         order = there[np.argsort(center_rows[there], kind="stable")]
         self._center_rows, self._center_places = center_rows[order], order
-
-    def _typical_values(self) -> Array:
-        """About the mean of k(x, z) over the rows (r,): taken off before anything is squared."""
-        L, r = self.centers.factor, self.centers.size
-        return (L @ (L.T @ np.full(r, 1.0 / max(r, 1)))).astype(self.targets.dtype)
 
     # --- sums over the rows ---
 
@@ -129,7 +121,7 @@ class RectangleFactor(RidgeFactor):
         """√w (k − shift), or √w L⁻¹(k − shift), of rows (b, d) → (b, r)."""
         Z = self.centers.values(rows, self._shift, root)
         if divided:
-            solve_from_right(self.centers.factor.astype(Z.dtype, copy=False), Z)
+            self.centers.divide(Z)
         return Z
 
     def features(self, rows: Array, root: Array | None) -> Array:
@@ -200,7 +192,7 @@ class RectangleFactor(RidgeFactor):
         self.squares = np.maximum(values.astype(np.float64), 0.0)
         L = self.centers.factor
         # f = Σ c_j k(x, z_j) with c = axes a, and a the coefficients along the principal axes
-        self.axes = solve_transposed(L, V.astype(np.float64)).astype(self.targets.dtype)
+        self.axes = self.centers.backward(V).astype(self.targets.dtype)
         self.projections = (V.T @ sums.cross).astype(self.targets.dtype)
         # L times the mean feature, back among kernel values
         self._mean = L @ mean
@@ -230,9 +222,7 @@ class RectangleFactor(RidgeFactor):
             diagonal = self.centers.kernel.diagonal(block.X)
             whole += float(diagonal.sum(dtype=np.float64)) / self.centers.unit
             if weighted:
-                Z = self.centers.values(block)
-                solve_from_right(self.centers.factor.astype(Z.dtype, copy=False), Z)
-                explained += float(np.square(Z, dtype=np.float64).sum())
+                explained += float(self.centers.explained(block).sum()) / self.centers.unit
         return min(explained / whole, 1.0) if whole > 0 else 1.0
 
     def _explained_by_sums(self) -> float:
@@ -241,7 +231,7 @@ class RectangleFactor(RidgeFactor):
         explained = float(np.trace(sums.gram))
         if self._shift is not None:
             shift = self._shift.astype(np.float64)[:, None]
-            off = solve_triangular(self.centers.factor, shift)[:, 0]
+            off = self.centers.forward(shift)[:, 0]
             explained += float(2.0 * off @ sums.first + sums.total * (off @ off))
         return explained
 
@@ -372,9 +362,7 @@ class RectangleFactor(RidgeFactor):
 
     def variances(self, alpha: float, queries: Any, prior: Array) -> Array:
         """That of f in the space of the centers, and all that they cannot explain of k(x, x)."""
-        K = self.centers.values(rows_of(queries)).astype(np.float64)
-        solve_from_right(self.centers.factor, K)
-        unseen = np.maximum(prior - self.centers.unit * np.square(K).sum(axis=1), 0.0)
+        unseen = np.maximum(prior - self.centers.explained(rows_of(queries)), 0.0)
         seen = np.square(self.view(queries), dtype=np.float64).T @ self.gains(alpha)
         return unseen + alpha / self.weighting.unit * seen + self._variance_of_mean(alpha)
 
