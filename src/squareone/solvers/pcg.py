@@ -327,8 +327,6 @@ class PcgFactor(Factor):
     def variances(self, alpha: float, queries: Any, prior: Array) -> Array:
         """That of f in the space of the centers, and all that they cannot explain of k(x, x)."""
         unseen = np.maximum(prior - self.centers.explained(rows_of(queries)), 0.0)
-            prior - self.centers.unit * np.square(K, dtype=np.float64).sum(axis=1), 0.0
-        )
         view = self._passes.features_of(rows_of(queries)).T.astype(np.float64)
         A, _, _ = self.solve(alpha, view, self.limits.tolerance, None)
         seen = np.einsum("ij,ij->j", view, A)
