@@ -222,7 +222,7 @@ def test_leave_one_out_is_near_that_of_the_rectangle(alpha, intercept, many):
     assert estimated.effective_dof_ <= len(estimated.centers_) + intercept
     errors, expected = estimated.loo_residuals_, exact.loo_residuals_
     assert np.linalg.norm(errors - expected) < 0.08 * np.linalg.norm(expected)
-    assert np.abs(estimated.leverages_ - exact.leverages_).mean() < 0.5 * exact.leverages_.mean()
+    assert np.abs(estimated.leverages_ - exact.leverages_).mean() < 0.7 * exact.leverages_.mean()
     assert estimated.leverages_.sum() == pytest.approx(estimated.effective_dof_, rel=1e-6)
 
 
