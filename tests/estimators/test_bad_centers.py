@@ -203,8 +203,8 @@ def test_points_are_not_printed_in_full(settings):
 
 @pytest.mark.xfail(
     strict=True,
-    raises=AssertionError,
-    reason="the message is about overflow, and the remedy is alpha",
+    raises=(RuntimeWarning, AssertionError),
+    reason="a division by zero, then a message about overflow: the remedy is alpha",
 )
 def test_nystrom_without_regularisation():
     """Its coefficients are residuals divided by λ."""
