@@ -21,6 +21,8 @@ import squareone
 from squareone import RLSClassifier, RLSRegressor, report
 from squareone import centers as selectors
 from squareone.kernels import Gaussian
+from squareone.solvers import plan
+from squareone.solvers.calibration import PROBES, Machine, Rate
 from squareone.targets import BCH
 from tests.estimators.data import refused
 
@@ -51,6 +53,13 @@ every_solver = pytest.mark.parametrize("solver", SOLVERS)
 every_selector = pytest.mark.parametrize("selector", SELECTORS, ids=lambda s: repr(s)[:30])
 
 pytestmark = pytest.mark.filterwarnings("ignore::squareone.errors.EstimateWarning")
+
+
+@pytest.fixture(autouse=True)
+def machine(monkeypatch):
+    """A billion of everything in a second: none is measured, and no cache is touched."""
+    rates = {f"{kind}-{bits}": Rate(1e9) for kind in PROBES for bits in (32, 64)}
+    monkeypatch.setattr(plan, "this_machine", lambda: Machine(rates))
 
 
 def settings(solver, **more):
