@@ -251,6 +251,7 @@ class Afterwards(BaseEstimator):
         with ExitStack() as stack:
             for _, block in rows_of(rows).row_blocks(_FILE_ROWS):
                 values = np.asarray(ask(_named(block, names)))
+                values = values.reshape(values.shape[0], -1) if values.ndim == 3 else values
                 if writer is None:
                     columns = self._columns_of(method, values)
                     writer = stack.enter_context(BlockWriter(path, columns, rows.shape[0]))
@@ -259,7 +260,9 @@ class Afterwards(BaseEstimator):
     def _columns_of(self, method: str, values: Array) -> list[str]:
         """Names of what a method gives for every row."""
         if method == "predict_interval":
-            return ["lower", "upper"]
+            t = values.shape[1] // 2
+            ends = ("lower", "upper")
+            return list(ends) if t == 1 else [f"{end}_{j}" for j in range(t) for end in ends]
         if values.ndim == 1:
             return ["prediction" if method == "predict" else method]
         classes = getattr(self, "classes_", np.arange(values.shape[1]))

@@ -333,13 +333,24 @@ class RegularisedLeastSquares(CallbackSupport, Written):
             raise ValueError(msg)
         return selector
 
+    def _asked(self) -> str:
+        """The parameter in a few words."""
+        shape = np.shape(self.centers)
+        return f"an array of shape {shape}" if shape else repr(self.centers)
+
     def _count(self, selector: Selector | None, n: int) -> int:
         """How many centers were asked for; zero where nothing was said."""
         if selector is None:
             return 0
         if isinstance(selector, Given):
             shape = np.shape(selector.points)
-            return int(shape[0]) if shape else 1
+            if not shape or shape[0] == 0:
+                msg = (
+                    f"centers of shape {shape} were given: a number of centers, or points (m, d), "
+                    "at least one, is expected"
+                )
+                raise ValueError(msg)
+            return int(shape[0])
         count = int(selector.count)
         if count > n:
             msg = (
@@ -381,7 +392,7 @@ class RegularisedLeastSquares(CallbackSupport, Written):
         """Refuse parameters that do not fit together, before any work."""
         if self.centers is not None and self.solver in EXACT_SOLVERS:
             msg = (
-                f'solver="{self.solver}" has all rows as centers, and centers={self.centers!r} was '
+                f'solver="{self.solver}" has all rows as centers, and centers={self._asked()} was '
                 'given: use solver="rectangle", "pcg", "nystrom", "subset" or "auto"'
             )
             raise ValueError(msg)
@@ -401,7 +412,7 @@ class RegularisedLeastSquares(CallbackSupport, Written):
         if self.time_limit is not None and not isinstance(self.centers, str):
             msg = (
                 f'time_limit={self.time_limit!r} is for centers="auto", which chooses how many '
-                f"there is time for; centers={self.centers!r} leaves nothing to choose"
+                f"there is time for; centers={self._asked()} leaves nothing to choose"
             )
             raise ValueError(msg)
         if self.solver in ("svd", "gram", "krylov") and not isinstance(kernel, Linear):

@@ -54,9 +54,9 @@ class Checkpoint:
 
     def _read(self) -> dict[str, State]:
         try:
-            with np.load(self._path, allow_pickle=False) as file:
+            with open(self._path, "rb") as handle, np.load(handle, allow_pickle=False) as file:
                 found = {name: file[name] for name in file.files}
-        except (OSError, ValueError, BadZipFile, EOFError) as error:
+        except (AttributeError, BadZipFile, EOFError, OSError, TypeError, ValueError) as error:
             msg = (
                 f"checkpoint={str(self._path)!r} cannot be read ({error}): remove it to begin anew"
             )

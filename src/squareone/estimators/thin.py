@@ -121,7 +121,7 @@ def _keeper(problem: Problem, basis: CenterBasis) -> Checkpoint | None:
         weights=problem.weights,
         intercept=problem.intercept,
         shape=problem.X.shape,
-        rows=problem.X[np.arange(0, problem.X.shape[0], max(1, problem.X.shape[0] // 16))],
+        rows=rows_of(problem.X).mean(),
         dtype=str(problem.X.dtype),
         solver=problem.plan.solver,
         tolerance=problem.tolerance,

@@ -60,9 +60,8 @@ class Stationary(Kernel):
     def median_distance(self, X: Any, rng: np.random.RandomState) -> float:
         """Median of the distances above zero among at most 512 rows; 1 if all rows are equal."""
         n = X.shape[0]
-        rows = rows_of(X)
-        if n > MEDIAN_ROWS:
-            rows = rows[np.sort(rng.choice(n, MEDIAN_ROWS, replace=False))]
+        some = np.sort(rng.choice(n, MEDIAN_ROWS, replace=False)) if n > MEDIAN_ROWS else None
+        rows = rows_of(X)[slice(None) if some is None else some]  # in memory, wherever they are
         rows = rows.standardised(rows.origin(rows.mean()), 1.0)
         unit = unit_near(rows.peak())
         rows = rows.standardised(np.zeros(X.shape[1]), unit)

@@ -83,9 +83,12 @@ def evaluate(objective: Objective, factor: Factor, alphas: Array) -> Path:
         known = factor.leverages_at_hand
         dof.append(factor.degrees_of_freedom(part) if known else np.full(part.size, np.nan))
     bits = np.full(alphas.size, factor.bits)
+    reliable = factor.reliable(alphas)
     compared, errors, bias, reported = (
         np.concatenate(each, axis=1) for each in zip(*scores, strict=True)
     )
+    if reliable.any():
+        compared = np.where(reliable, compared, -np.inf)
     return Path(alphas, compared, errors, bias, reported, np.concatenate(dof), bits)
 
 

@@ -445,7 +445,8 @@ def _gram(task: Task) -> Candidate:
     block, sums = gram_blocks(n, d)
     summing = (sums + 1.0 + task.threads) * d * d + 3.0 * task.threads * min(n, block) * d
     folds = 3.0 * m * (d + 1) + 6.0 * (d + 1) ** 2 if m else 0.0
-    rows = task.row_bytes * (task.copied + task.kept)  # for what is asked later
+    # for what is asked later; what is read block by block is read again
+    rows = 0.0 if task.streamed else task.row_bytes * (task.copied + task.kept)
     path = 2.0 * d * d + path_numbers(task, d) + folds
     needed = max(summing, 4.0 * d * d, path)
     return Candidate(
@@ -490,7 +491,9 @@ def krylov(task: Task) -> Candidate:
     elif task.unregularised:
         refused = "it needs an alpha above zero"
     columns = t + PROBES
-    rows = task.row_bytes * (task.copied + task.kept + (task.folds > 0))
+    rows = task.row_bytes * (task.folds > 0)
+    if not task.streamed:
+        rows += task.row_bytes * (task.copied + task.kept)
     least = rows + task.itemsize * (8.0 * (n + d) * max(t, PROBES) + columns_of(task))
     kept = task.row_bytes * task.sparse + task.itemsize * min(n, d) * float(steps * columns)
     return Candidate("krylov", tuple(work), least + kept, form, refused, least)

@@ -164,6 +164,10 @@ class Factor(ABC):
         """Rows (n,) whose complement at λ is estimated too roughly to be relied on."""
         return np.zeros(self.n, bool)
 
+    def reliable(self, alphas: Array) -> Array:
+        """Which of ``alphas`` (L,) that were visited rounding leaves a meaning: a mask (L,)."""
+        return np.ones(alphas.size, bool)
+
     def settle(self) -> None:  # noqa: B027  (most have nothing to do)
         """Get ready for what is asked later, which must not depend on what the user does to X."""
 
@@ -259,6 +263,8 @@ class BasisFactor(Factor):
     projections: Array  # g, (k, t)
     base_residuals: Array | None = None  # (n, t)
     base_complements: Array | None = None  # (n,)
+    #: What a complement that is a difference is at least.
+    least_difference: float = float(np.finfo(np.float32).tiny)
 
     @cached_property
     def least_complements(self) -> dict[float, float]:
@@ -301,7 +307,7 @@ class BasisFactor(Factor):
                 residuals += self.base_residuals[rows, :, None]
             if self.base_complements is not None:
                 complements += self.base_complements[rows, None]
-                np.maximum(complements, np.finfo(complements.dtype).tiny, out=complements)
+                np.maximum(complements, self.least_difference, out=complements)
                 least.append(complements.min(axis=0))
             visitor(rows, residuals, complements)
 

@@ -90,7 +90,8 @@ class PcgFactor(Factor):
         self.largest = self.rounded = top * basis.unit * weighting.unit
         self.iterations, self.residual, self.shortfall = 0, np.nan, 0.0
         self._keeper = keeper or Forgetful()
-        self._solutions: dict[float, Array] = self._restored()
+        self._solutions: dict[float, Array] = {}
+        self._earlier = self._restored()
         self._leverages = PcgLeverages(self._passes, self._preconditioner, self._members, seed)
         self._dof: dict[float, float] = {}
         self._without: dict[bytes, PcgFactor] = {}
@@ -152,8 +153,8 @@ class PcgFactor(Factor):
     def solution(self, alpha: float) -> Array:
         """a (r, t) at λ."""
         if alpha not in self._solutions:
-            start = None
-            if self._solutions:
+            start = self._earlier.get(alpha)  # looked at again: its residual is known then
+            if start is None and self._solutions:
                 nearest = min(self._solutions, key=lambda other: abs(np.log(other / alpha)))
                 start = self._solutions[nearest]
             found, self.residual, steps = self.solve(

@@ -29,6 +29,8 @@ from .weighting import Weighting
 # for float32. Otherwise every block is divided first.
 _SAFE_SUMS = {np.dtype(np.float64): 1e-8, np.dtype(np.float32): 1e-4}
 _SAFE_APART = 2e-3
+# A relative error above which a λ is not chosen.
+_RELIABLE = 1e-2
 # Flops up to which every block is divided first in any case.
 _NEGLIGIBLE = 5e9
 #: Features beyond which float32 rows have their eigenvectors computed in float32.
@@ -88,6 +90,7 @@ class RectangleFactor(RidgeFactor):
         self._sums = self._summed(watch, keeper or Forgetful())
         self._decompose()
         self._set_base()
+        self.least_difference = 16.0 * float(np.finfo(self.targets.dtype).eps)
         self._sampled: tuple[bytes, Array] | None = None
 
     def _centers_by_row(self, center_rows: Array) -> None:
@@ -306,6 +309,9 @@ class RectangleFactor(RidgeFactor):
             errors[places] += removal.further_errors(errors[places])
         return errors
 
+    def reliable(self, alphas: Array) -> Array:
+        return np.array([self.error_estimate(float(alpha)) < _RELIABLE for alpha in alphas])
+
     def centers_among(self, rows: slice | Array) -> tuple[Array, Array]:
         """Places of rows that are centers, and which centers they are."""
         if isinstance(rows, slice):
@@ -358,7 +364,8 @@ class RectangleFactor(RidgeFactor):
         A, residuals = self._fitted(alphas, rows)
         complements = np.square(A) @ self.filters(alphas)
         assert self.base_complements is not None
-        return rows, A, residuals, complements + self.base_complements[rows, None]
+        complements += self.base_complements[rows, None]
+        return rows, A, residuals, np.maximum(complements, self.least_difference)
 
     def variances(self, alpha: float, queries: Any, prior: Array) -> Array:
         """That of f in the space of the centers, and all that they cannot explain of k(x, x)."""
