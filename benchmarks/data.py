@@ -46,7 +46,7 @@ def decaying(n: int, dtype: DTypeLike = np.float64, *, d: int = 20) -> Data:
     """
     X = np.random.default_rng(4).standard_normal((n, d))
     influence = 1.0 / np.arange(1, d + 1)
-    y = np.sin(2 * X @ influence) + 0.5 * X[:, 0] * X[:, 1] + 0.25 * np.cos(3 * X[:, 1] * X[:, 2])
+    y = np.sin(X @ influence) + 0.5 * X[:, 0] * X[:, 1] + 0.25 * np.cos(X[:, 1] * X[:, 2])
     y += 0.1 * np.random.default_rng(5).standard_normal(n)
     return Data(X.astype(dtype), y.astype(dtype))
 

@@ -290,17 +290,19 @@ def cholesky_solve(L: Array, B: Array) -> Array:
 
 
 def add_gram(total: Array, A: Array) -> None:
-    """Add AᵀA for ``A`` (n, k) to the lower triangle of ``total`` (k, k), in float64.
+    """Add AᵀA for ``A`` (n, k) to the lower triangle of ``total`` (k, k), on all cores.
 
-    Cost: nk² flops; k² numbers where ``A`` is in another precision.
+    Each tile is computed in the precision of ``A`` and added in that of ``total``. What is above
+    the diagonal is changed, too, in tiles on it.
+
+    Cost: nk² flops; a tile per core.
     """
-    if A.size == 0:
-        return
-    (syrk,) = scipy.linalg.get_blas_funcs(("syrk",), (A,))
-    if A.dtype == total.dtype:
-        syrk(1.0, A.T, beta=1.0, c=total.T, lower=0, overwrite_c=1)
-    else:
-        total += syrk(1.0, A.T, lower=0).T
+
+    def add(tile: tuple[slice, slice]) -> None:
+        rows, columns = tile
+        total[tile] += A[:, rows].T @ A[:, columns]
+
+    for_each(add, lower_tiles(total.shape[0]))
 
 
 def solve_from_right(L: Array, B: Array) -> None:

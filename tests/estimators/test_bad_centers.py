@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
 from scipy.sparse import csr_array
 
 from squareone import RLSClassifier, RLSRegressor
@@ -41,9 +40,9 @@ REFUSED = {
         {"centers": selectors.PivotedCholesky(3, pool=0)},
         *("PivotedCholesky(pool=0)", "above zero"),
     ),
-    "one point": ({"centers": X[0]}, "2D array", "1D array", "reshape"),
-    "a list of numbers": ({"centers": [1, 2, 3]}, "2D array", "1D array", "reshape"),
-    "three dimensions": ({"centers": X[None]}, "dim 3", "dim <= 2"),
+    "one point": ({"centers": X[0]}, "centers of shape (3,)", "points (m, 3)"),
+    "a list of numbers": ({"centers": [1, 2, 3]}, "centers of shape (3,)", "points (m, 3)"),
+    "three dimensions": ({"centers": X[None]}, "centers of shape (1, 30, 3)", "points (m, 3)"),
     "too few features": ({"centers": X[:5, :2]}, "2 features", "rows have 3"),
     "too many features": ({"centers": np.ones((2, 4))}, "4 features", "rows have 3"),
     "sparse, too few": ({"centers": csr_array(X[:5, :2])}, "2 features", "rows have 3"),
@@ -76,11 +75,11 @@ REFUSED = {
     ),
     "subset of points": (
         {"solver": "subset", "centers": points + 0.1},
-        *('solver="subset"', "are no rows", 'solver="rectangle"', "indices"),
+        *('solver="subset"', "are points", 'solver="rectangle"', "indices"),
     ),
     "subset of centroids": (
         {"solver": "subset", "centers": selectors.KMeans(5)},
-        *('solver="subset"', "are no rows", 'solver="rectangle"'),
+        *('solver="subset"', "are points", 'solver="rectangle"'),
     ),
     "gcv of nystrom": (
         {"solver": "nystrom", "centers": 5, "criterion": "gcv"},
@@ -134,25 +133,11 @@ def test_a_kernel_matrix_has_no_centers(settings):
         fit(kernel="precomputed", **settings)
 
 
-@pytest.mark.parametrize(
-    "solver",
-    [
-        *SOLVERS,
-        pytest.param(
-            "auto",
-            marks=pytest.mark.xfail(
-                strict=True,
-                raises=pytest.fail.Exception,
-                reason='with solver="auto" no points are taken to mean all rows',
-            ),
-        ),
-    ],
-)
+@pytest.mark.parametrize("solver", ["auto", "rectangle", "pcg", "nystrom"])
 @pytest.mark.parametrize("empty", [[], np.empty((0, 3)), csr_array((0, 3))], ids=type)
 def test_no_points(solver, empty):
     """All rows are centers=None; an array without points is most likely a mistake."""
-    expected = "2D array" if solver != "auto" and isinstance(empty, list) else "0 sample"
-    with refused(ValueError, expected):
+    with refused(ValueError, "centers of shape (0", "at least one"):
         fit(alpha=0.1, solver=solver, centers=empty)
 
 
@@ -163,29 +148,19 @@ def test_more_centers_than_rows_of_positive_weight(solver):
         RLSRegressor(Gaussian(1.0), 0.1, solver=solver, centers=11).fit(X, y, weights)
 
 
-@pytest.mark.parametrize("alpha", [0.1, "auto"])
 @pytest.mark.parametrize("solver", ["auto", "rectangle", "pcg", "subset"])
-def test_a_row_that_is_a_center_twice(solver, alpha):
-    """Of equal centers one is dropped."""
-    chosen = given(X[[0, 1, 1]], [0, 1, 1])
-    model = fit(alpha=alpha, solver=solver, centers=chosen)
-    assert_array_equal(np.sort(model.center_indices_), [0, 1])
-    assert np.isfinite(model.loo_predictions_).all()
+def test_a_row_that_is_a_center_twice(solver):
+    with refused(ValueError, "row 1", "twice"):
+        fit(alpha=0.1, solver=solver, centers=given(X[[0, 1, 1]], [0, 1, 1]))
 
 
 @pytest.mark.parametrize("solver", ["rectangle", "pcg", "nystrom", "subset"])
 @pytest.mark.parametrize("indices", [[0, 1, 1], [5, 6, 7]], ids=["repeated", "others"])
-@pytest.mark.xfail(
-    strict=True,
-    raises=(IndexError, pytest.fail.Exception),
-    reason="indices are not compared with the rows, and leave-one-out removes the wrong centers",
-)
 def test_indices_of_other_rows(solver, indices):
-    with refused(ValueError, "indices"):
+    with refused(ValueError, "Given", "indices"):
         _ = fit(alpha=0.1, solver=solver, centers=given(X[:3], indices)).loo_predictions_
 
 
-@pytest.mark.xfail(strict=True, raises=IndexError, reason="a dict is taken for an array of points")
 def test_a_dict():
     with refused(ValueError, "centers"):
         fit(centers={"a": 1})
@@ -194,18 +169,12 @@ def test_a_dict():
 @pytest.mark.parametrize(
     "settings", table({"exact": ({"solver": "cholesky"},), "time": ({"time_limit": 3.0},)})
 )
-@pytest.mark.xfail(strict=True, raises=AssertionError, reason="the points are printed in full")
 def test_points_are_not_printed_in_full(settings):
-    with pytest.raises(ValueError, match="centers=") as refusal:
+    with pytest.raises(ValueError, match="an array of shape") as refusal:
         fit(centers=X, **settings)
     assert len(str(refusal.value)) < 500
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=(RuntimeWarning, AssertionError),
-    reason="a division by zero, then a message about overflow: the remedy is alpha",
-)
 def test_nystrom_without_regularisation():
     """Its coefficients are residuals divided by λ."""
     with refused(ValueError, 'solver="nystrom"', "alpha above zero"):
@@ -266,13 +235,10 @@ def test_a_plan_refuses_what_a_fit_refuses():
 
 
 def test_checkpoint_that_is_a_folder(tmp_path):
-    with refused(CheckpointError, "checkpoint=", "cannot be read"):
+    with refused(CheckpointError, "checkpoint=", "is no checkpoint"):
         fit(solver="rectangle", centers=5, checkpoint=tmp_path)
 
 
-@pytest.mark.xfail(
-    strict=True, raises=pytest.fail.Exception, reason="found when the first state is written"
-)
 def test_checkpoint_in_a_folder_that_is_not_there(tmp_path):
     """Said before the work, not half a minute into it."""
     with refused((ValueError, OSError), "checkpoint"):
@@ -280,11 +246,6 @@ def test_checkpoint_in_a_folder_that_is_not_there(tmp_path):
 
 
 @pytest.mark.parametrize("settings", [{}, {"centers": "auto"}], ids=str)
-@pytest.mark.xfail(
-    strict=True,
-    raises=pytest.fail.Exception,
-    reason='ignored where solver="auto" takes one that keeps nothing',
-)
 def test_checkpoint_that_would_not_be_kept(settings, tmp_path):
     with refused(ValueError, "checkpoint"):
         fit(checkpoint=tmp_path / "fit.npz", **settings)

@@ -378,7 +378,6 @@ def test_automatic_centers_of_many_rows(time_limit, monkeypatch):
     assert model.centers == "auto"
 
 
-@pytest.mark.xfail(strict=True, raises=AssertionError, reason="the reason is about the solver only")
 def test_a_plan_says_why_there_are_so_many_centers(monkeypatch):
     monkeypatch.setattr("squareone.solvers.center_costs.AUTO_FLOPS", 1e7)
     rows = rng.normal(size=(3000, 3))
@@ -506,13 +505,11 @@ def test_the_explained_trace(solver):
     assert given.explained_trace_ == pytest.approx(expected, rel=1e-9)
 
 
-@pytest.mark.xfail(strict=True, raises=AttributeError, reason="pcg's factor has none")
 def test_the_explained_trace_of_pcg():
     expected = regressor("rectangle").fit(X, y).explained_trace_
     assert regressor("pcg").fit(X, y).explained_trace_ == pytest.approx(expected, rel=1e-6)
 
 
-@pytest.mark.xfail(strict=True, raises=AssertionError, reason="it says that all rows are centers")
 def test_the_explained_trace_of_a_subset():
     with refused(AttributeError, "explained_trace_", "subset"):
         _ = regressor("subset").fit(X, y).explained_trace_

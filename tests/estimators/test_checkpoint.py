@@ -70,7 +70,8 @@ class Work:
 
 @pytest.fixture(autouse=True)
 def small_blocks_and_no_waiting(monkeypatch):
-    monkeypatch.setattr(center_basis, "BLOCK", BLOCK * m)
+    monkeypatch.setattr("squareone.estimators.thin.MOST_BLOCK", 8.0 * BLOCK * m)
+    monkeypatch.setattr("squareone.estimators.thin.LEAST_BLOCK", 8.0 * BLOCK * m)
     monkeypatch.setattr(center_basis, "STRIP", 10)
     monkeypatch.setattr(normal_passes, "_ROWS", BLOCK)
     monkeypatch.setattr(checkpoints.Checkpoint.__init__, "__defaults__", (0.0,))
@@ -252,11 +253,6 @@ def test_sums_serve_every_alpha(solver, alpha, path, monkeypatch):
     assert_same(model_of(solver, path, alpha=alpha).fit(X, y), expected)
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=pytest.fail.Exception,
-    reason="a file is recognised by some of the rows only",
-)
 def test_one_row_is_another_one(path, monkeypatch):
     interrupt("rectangle", path, monkeypatch, alpha=0.1)
     other = X.copy()
@@ -265,24 +261,13 @@ def test_one_row_is_another_one(path, monkeypatch):
         model_of("rectangle", path, alpha=0.1).fit(other, y)
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="solutions of a larger tol are taken for those of this one",
-)
 def test_solutions_of_another_tolerance(path, monkeypatch):
     settings = {"alpha": [0.01, 0.1, 1.0]}
     interrupt("pcg", path, monkeypatch, 4, tol=0.5, **settings)
-    expected = model_of("pcg", None, **settings).fit(X, y)
-    found = model_of("pcg", path, **settings).fit(X, y)
-    assert_allclose(found.predict(X), expected.predict(X), atol=1e-6)
+    with refused(CheckpointError, "another fit"):
+        model_of("pcg", path, **settings).fit(X, y)
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=pytest.fail.Exception,
-    reason="a restored solution has neither residual nor iterations",
-)
 def test_what_is_said_about_convergence(path, monkeypatch):
     """A fit that goes on warns where one that was not interrupted would."""
     settings = {"alpha": 0.001, "max_iter": 2}
@@ -294,11 +279,6 @@ def test_what_is_said_about_convergence(path, monkeypatch):
         model_of("pcg", path, **settings).fit(X, y)
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="a restored solution has neither residual nor iterations",
-)
 def test_residual_and_iterations_of_a_fit_that_went_on(path, monkeypatch):
     settings = {"alpha": 0.1, "tol": 1e-3}
     expected = model_of("pcg", None, **settings).fit(X, y)
@@ -330,7 +310,7 @@ DAMAGE = {"empty": lambda _: b"", "text": lambda _: b"hello", "cut": _cut, "flip
 def test_a_damaged_file(solver, damage, path, monkeypatch):
     interrupt(solver, path, monkeypatch, alpha=0.1)
     path.write_bytes(damage(path.read_bytes()))
-    with refused(CheckpointError, str(path), "cannot be read", "remove it"):
+    with refused(CheckpointError, str(path), "is no checkpoint", "Remove it"):
         model_of(solver, path, alpha=0.1).fit(X, y)
     path.unlink()
     assert_same(
@@ -343,19 +323,14 @@ def test_arrays_of_something_else(path):
     with refused(CheckpointError, "another fit"):
         model_of("rectangle", path, alpha=0.1).fit(X, y)
     np.savez(path, identity=np.array([object()]), allow_pickle=True)
-    with refused(CheckpointError, "cannot be read"):
+    with refused(CheckpointError, "is no checkpoint"):
         model_of("rectangle", path, alpha=0.1).fit(X, y)
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=(AttributeError, TypeError),
-    reason="an array that is no archive is not expected",
-)
 def test_an_array_of_its_own(path):
     with path.open("wb") as file:
         np.save(file, np.ones(3))
-    with refused(CheckpointError, "cannot be read"):
+    with refused(CheckpointError, "is no checkpoint"):
         model_of("rectangle", path, alpha=0.1).fit(X, y)
 
 

@@ -144,9 +144,6 @@ def test_widths_that_are_chosen(kind, solver, tmp_path):
     ],
 )
 @weighted_or_not
-@pytest.mark.xfail(
-    strict=True, raises=TypeError, reason="the median distance is asked of rows in memory only"
-)
 def test_median_widths(kind, solver, kernel, w, tmp_path):
     stream = STREAMS[kind](X, tmp_path)
     expected = regressor(solver, kernel=kernel, random_state=0).fit(stream[:], y, w)
@@ -340,20 +337,12 @@ def test_several_targets_into_files(tmp_path):
     assert_allclose(values, model.predict(X), rtol=1e-9)
 
 
-@pytest.mark.xfail(
-    strict=True, raises=ValueError, reason="intervals of several targets have three dimensions"
-)
 def test_intervals_of_several_targets_into_files(tmp_path):
     model = regressor("rectangle", alpha=0.1).fit(X, np.column_stack([y, X[:, 0]]))
     model.predict_file(X, tmp_path / "out.csv", method="predict_interval")
     assert read(tmp_path / "out.csv")[0].shape == (n, 4)
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=(UserWarning, pytest.fail.Exception),
-    reason="blocks go to the method without their names",
-)
 @pytest.mark.filterwarnings("error:X does not have valid feature names")
 @pytest.mark.parametrize("given", ["stream", "path"])
 def test_names_of_features_are_compared(given, tmp_path):
@@ -479,7 +468,9 @@ def test_a_generator_that_gives_less_in_its_second_pass(solver):
 
 
 def in_small_blocks(monkeypatch):
-    monkeypatch.setattr(center_basis, "BLOCK", 7 * m)
+    monkeypatch.setattr(center_basis, "STRIP", 7)
+    monkeypatch.setattr("squareone.estimators.thin.MOST_BLOCK", 8.0 * 7 * m)
+    monkeypatch.setattr("squareone.estimators.thin.LEAST_BLOCK", 8.0 * 7 * m)
     monkeypatch.setattr(center_basis, "STRIP", 5)
     monkeypatch.setattr(rectangle, "STRIP", 5)
     monkeypatch.setattr(rectangle, "KEPT_BYTES", 0)

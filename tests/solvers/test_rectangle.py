@@ -203,11 +203,6 @@ def test_limits_of_alpha():
 
 @pytest.mark.parametrize("seed", [0, 3])
 @pytest.mark.parametrize("solver", ["rectangle", "pcg", "nystrom"])
-@pytest.mark.xfail(
-    strict=True,
-    raises=Warning,
-    reason="a complement that is nothing but rounding is divided by, and λ goes below rounding",
-)
 def test_automatic_alpha_without_noise(seed, solver):
     """No look along the way ends in NaN, and what is chosen needs no warning."""
     local = np.random.default_rng(seed)

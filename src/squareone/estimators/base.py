@@ -51,7 +51,7 @@ SOLVERS = ("auto", *EXACT_SOLVERS, *CENTER_SOLVERS)
 WITHOUT_ROWS = ("gcv", "marginal_likelihood")
 #: Rows up to which leave-one-out is over all of them where there are centers; beyond that so many
 #: random ones, with iterations fewer.
-ALL_ROWS, LOO_ROWS = 20_000, (10_000, 4_000)
+ALL_ROWS, LOO_ROWS = 20_000, (5_000, 4_000)
 #: Iterations where ``max_iter`` says nothing.
 MOST_ITERATIONS = 1000
 
@@ -238,6 +238,8 @@ class RegularisedLeastSquares(CallbackSupport, Written):
         validation.check_spread(weights, X.dtype)
         kept = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights > 0)
         rng = check_random_state(0 if self.random_state is None else self.random_state)
+        # centers are the same whatever else is drawn
+        centers_seed = int(deepcopy(rng).randint(2**31 - 1))
         criterion = self._criterion(X, y, targets, kept, groups, rng, alpha)
         m = self._count(selector, kept.size)
         per_target = self.alpha_per_target and columns.shape[1] > 1
@@ -311,6 +313,7 @@ class RegularisedLeastSquares(CallbackSupport, Written):
             tolerance=float(self.tol),
             most_iterations=MOST_ITERATIONS if self.max_iter is None else int(self.max_iter),
             selector=selector if plan.task.centers else None,
+            centers_seed=centers_seed,
             scored=scored,
             checkpoint=self.checkpoint,
         )

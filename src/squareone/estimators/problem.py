@@ -54,6 +54,7 @@ class Request:
     tolerance: float
     most_iterations: int
     selector: Selector | None
+    centers_seed: int
     scored: Array | None
     checkpoint: str | os.PathLike[str] | None
 
@@ -89,7 +90,8 @@ class Problem(Sample):
     dropped_columns : array (m, t)
         Their targets.
     selector : Selector or None
-        What chooses the centers; None where all rows are.
+        What chooses the centers, with random numbers of its own (``centers_seed``); None where all
+        rows are.
     scored : array (s,) or None
         Random rows that are left out in place of all, where all would be dear.
     aside : Aside or None
@@ -111,6 +113,7 @@ class Problem(Sample):
     most_iterations: int
     searched_width: str = ""  # the name of the parameter that was "auto"
     selector: Selector | None = None
+    centers_seed: int = 0
     scored: Array | None = None
     aside: Aside | None = None
     checkpoint: str | os.PathLike[str] | None = None
@@ -154,6 +157,7 @@ class Problem(Sample):
             searched_width=free_width(request.kernel),
             progress=progress,
             selector=request.selector,
+            centers_seed=request.centers_seed,
             scored=request.scored,
             checkpoint=request.checkpoint,
             thin=request.plan.task.centers > 0 and request.plan.solver != "subset",

@@ -22,6 +22,7 @@ from ..solvers import (
     RectangleFactor,
     make_plan,
 )
+from ..solvers.center_basis import LEAST_BLOCK, MOST_BLOCK
 from ..solvers.center_costs import THIN_WIDTH_CENTERS, THIN_WIDTH_ROWS, THIN_WIDTH_SAMPLE
 from ..solvers.costs import WIDTH_ROWS
 from .checkpoint import Checkpoint, identity_of
@@ -58,7 +59,8 @@ def choose_centers(problem: Problem) -> Centers:
     with problem.stage("choice of centers"):
         if isinstance(selector, Given):
             return _given(problem, selector)
-        found = selector._choose(problem.kernel, problem.X, problem.rng)
+        rng = np.random.RandomState(problem.centers_seed)
+        found = selector._choose(problem.kernel, problem.X, rng)
     nowhere = np.full(found.points.shape[0], -1)
     if found.indices is None:
         return Centers(found.points, nowhere, nowhere)
@@ -94,6 +96,7 @@ def build(problem: Problem, centers: Centers) -> Factor:
         basis = CenterBasis(
             problem.kernel, centers.points, problem.X.dtype, compact=solver == "pcg"
         )
+        basis.block_bytes = _block_bytes(problem)
         own = centers.rows[basis.kept]
         keeper = _keeper(problem, basis)
         if solver == "pcg":
@@ -108,6 +111,13 @@ def build(problem: Problem, centers: Centers) -> Factor:
             keeper,
         )
     return NystromFactor(rectangle, problem.Y) if solver == "nystrom" else rectangle
+
+
+def _block_bytes(problem: Problem) -> float:
+    """Of a block of kernel values: a part of what the plan leaves."""
+    plan = problem.plan
+    left = (plan.memory_limit - plan.chosen.needed) / 4.0
+    return float(np.clip(left, LEAST_BLOCK, MOST_BLOCK))
 
 
 def _keeper(problem: Problem, basis: CenterBasis) -> Checkpoint | None:
@@ -267,6 +277,12 @@ def reduced(problem: Problem) -> Problem:
         )
         raise ValueError(msg)
     own = np.unique(centers.rows)
+    if own.size < 2 and not isinstance(problem.alpha, float):
+        msg = (
+            f'solver="subset" needs at least two rows to choose alpha, and there is {own.size} '
+            "center: give a number for alpha, or ask for more centers"
+        )
+        raise ValueError(msg)
     rest = np.delete(np.arange(problem.X.shape[0]), own)
     columns = problem.Y[rest] * problem.Y.dtype.type(problem.unit)
     without = np.setdiff1d(np.arange(problem.n_rows), problem.kept)  # rows of weight zero

@@ -27,9 +27,11 @@ from ..kernels import Kernel
 from ..kernels.tiles import kernel_matrix, origin_of
 from ..rows import Rows, rows_of
 
-# Rows in one piece of work of a core, and numbers in a block of kernel values: large enough for
-# matrix products at full speed.
-STRIP, BLOCK = 256, 8_388_608
+# Rows in one piece of work of a core.
+STRIP = 256
+#: Bytes of a block of kernel values: with the most matrix products run at full speed, with the
+#: least nearly so.
+LEAST_BLOCK, MOST_BLOCK = 2**23, 2**27
 # Beyond these, squares of kernel values leave the range of the type.
 _SAFE = {np.dtype(np.float64): (1e-100, 1e100), np.dtype(np.float32): (1e-12, 1e12)}
 
@@ -66,6 +68,9 @@ class CenterBasis:
     -----
     **Cost**: m²d/2 multiplications, m³/3 flops, m² numbers.
     """
+
+    #: Bytes of a block of kernel values; whoever has less memory sets it lower.
+    block_bytes: float = MOST_BLOCK
 
     factor: Array
     kept: Array
@@ -173,11 +178,20 @@ class CenterBasis:
         Cost: b·r·d multiplications.
         """
         K = np.empty((rows.shape[0], self.size), self.dtype)
-        hands = -(-rows.shape[0] // STRIP)
-        self.strips(
-            rows, lambda part, K: None, size=STRIP, hands=hands, shift=shift, root=root, out=K
-        )
+        self.fill(rows, K, shift, root)
         return K
+
+    def fill(
+        self,
+        rows: Rows,
+        K: Array,
+        shift: Array | None,
+        root: Array | None,
+        look: Callable[[slice, Array], None] = lambda part, K: None,
+    ) -> None:
+        """Write :meth:`values` into ``K`` (b, r), by strips that can be looked at."""
+        hands = -(-rows.shape[0] // STRIP)
+        self.strips(rows, look, size=STRIP, hands=hands, shift=shift, root=root, out=K)
 
     # --- dividing by the factor ---
 
@@ -214,8 +228,13 @@ class CenterBasis:
 
     def block_rows(self) -> int:
         """Rows whose kernel values are held at a time."""
-        return max(STRIP, BLOCK // max(1, self.size))
+        return block_rows(self.size, self.dtype.itemsize, self.block_bytes)
 
     def passes(self, rows: Rows) -> Iterator[tuple[slice, Rows]]:
         """All rows, a block at a time."""
         return rows.row_blocks(self.block_rows())
+
+
+def block_rows(m: int, itemsize: int, block_bytes: float) -> int:
+    """Rows whose kernel values with m centers are held at a time."""
+    return int(max(STRIP, block_bytes // (max(1, m) * itemsize)))

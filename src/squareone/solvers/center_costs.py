@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from .calibration import Work
-from .center_basis import BLOCK, STRIP
+from .center_basis import LEAST_BLOCK, MOST_BLOCK, block_rows
 from .costs import (
     WIDTH_ROWS,
     Candidate,
@@ -80,8 +80,8 @@ def _rectangle(task: Task) -> Candidate:
     square = 8.0 * m * m
     sample = min(float((task.sampled or n) * m * task.itemsize), float(KEPT_BYTES))
     folds = 4.0 * square if task.largest_fold else 0.0
-    most = 6.0 * square + folds + sample + _held(task, m)
-    return Candidate("rectangle", tuple(work), most, form, _in_full(task))
+    most = 6.0 * square + folds + sample
+    return _sized(task, "rectangle", work, most, m, form, _in_full(task))
 
 
 def _search(task: Task) -> list[Work]:
@@ -128,13 +128,20 @@ def _scores(task: Task, m: int) -> list[Work]:
     ]
 
 
-def _held(task: Task, m: int) -> float:
+def _held(task: Task, m: int, block_bytes: float) -> float:
     """Bytes of blocks, targets, the path, and the rows that are kept for later."""
-    block = task.itemsize * 2.0 * min(max(BLOCK, STRIP * m), task.n * m)
-    streamed = 0.0 if task.streamed else 1.0
-    rows = task.row_bytes * streamed * (task.copied + task.kept)
-    read = task.itemsize * 3.0 * min(task.n, max(STRIP, BLOCK // max(m, 1))) * task.d
-    return block + rows + read + task.itemsize * (columns_of(task) + path_numbers(task, m))
+    rows = min(task.n, block_rows(m, task.itemsize, block_bytes))
+    block = task.itemsize * rows * (2.0 * m + 3.0 * task.d)
+    kept = 0.0 if task.streamed else task.row_bytes * (task.copied + task.kept)
+    return block + kept + task.itemsize * (columns_of(task) + path_numbers(task, m))
+
+
+def _sized(
+    task: Task, solver: str, work: list[Work], most: float, m: int, form: str, refused: str
+) -> Candidate:
+    """With large blocks of rows, or where memory is short with small ones."""
+    large, small = (most + _held(task, m, size) for size in (MOST_BLOCK, LEAST_BLOCK))
+    return Candidate(solver, tuple(work), large, form, refused, least=small)
 
 
 def _in_full(task: Task) -> str:
@@ -175,7 +182,7 @@ def _pcg(task: Task) -> Candidate:
     # the kernel matrix in float64, then its factor as the rows are, and two in float32
     square = m * m * max(8.0 + task.itemsize, task.itemsize + 4.0 + 4.0 * (task.itemsize == 8))
     vectors = 8.0 * 8 * (m + n / 4) * columns
-    return Candidate("pcg", tuple(work), square + vectors + _held(task, m), form, refused)
+    return _sized(task, "pcg", work, square + vectors, m, form, refused)
 
 
 def _nystrom(task: Task) -> Candidate:
@@ -203,7 +210,8 @@ def _nystrom(task: Task) -> Candidate:
     if task.alphas != 1 and task.sampled:
         form += f"; leave-one-out over {task.sampled:,} random rows"
     folds = 1 + (task.folds > 0)
-    return Candidate("nystrom", tuple(work), folds * rectangle.bytes + more, form, refused)
+    large, small = (folds * size + more for size in (rectangle.bytes, rectangle.least))
+    return Candidate("nystrom", tuple(work), large, form, refused, least=small)
 
 
 def _subset(task: Task) -> Candidate:

@@ -13,8 +13,10 @@ import numpy as np
 from ..arrays import Array
 from .feature_sums import FeatureSums
 
+# Rows of a multiple of so many numbers are slow to walk through.
+_STRIDE = 128
 # Directions that are summed apart, and products that find them.
-DIRECTIONS, _PRODUCTS = 48, 3
+DIRECTIONS, _PRODUCTS = 32, 2
 
 
 class Deflation:
@@ -53,6 +55,8 @@ class Deflation:
         apart = shares * np.sqrt(condition) >= 1.0
         least = float(shares[apart].min(initial=1.0))
         self.amplified = max(1.0 / least, condition * least)
+        if (r + np.count_nonzero(apart)) % _STRIDE == 0:  # rows that far apart share a cache line
+            apart[np.argmax(apart)] = False
         self.vectors = np.ascontiguousarray((V @ turn)[:, apart].astype(dtype))
 
     @property
@@ -73,11 +77,20 @@ class Deflation:
         def down(A: Array) -> Array:
             return A[:r] + Q @ A[r:]
 
-        gram = np.tril(sums.gram) + np.tril(sums.gram, -1).T
+        gram = sums.gram[:r, :r].copy()  # of which the lower triangle is meant
+        beside = sums.gram[r:, :r] + 0.5 * _symmetric(sums.gram[r:, r:]) @ Q.T
+        half = Q @ beside
+        gram += half
+        gram += half.T
         return FeatureSums(
-            down(down(gram).T).T.copy(),
+            gram,
             down(sums.first),
             down(sums.cross),
             sums.targets,
             sums.total,
         )
+
+
+def _symmetric(A: Array) -> Array:
+    """A matrix from its lower triangle."""
+    return np.tril(A) + np.tril(A, -1).T

@@ -6,7 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..arrays import Array, add_gram, divide_by_cholesky, solve_triangular
+from ..arrays import (
+    TILE,
+    Array,
+    add_gram,
+    blocks,
+    divide_by_cholesky,
+    for_each,
+    solve_triangular,
+)
 from .keeping import State
 
 
@@ -65,8 +73,12 @@ class FeatureSums:
         """
         add_gram(self.gram, Z)
         ones = np.ones(Z.shape[0], Z.dtype) if root is None else root
-        self.first += ones @ Z
-        self.cross += Z.T @ targets
+
+        def add(columns: slice) -> None:
+            self.first[columns] += ones @ Z[:, columns]
+            self.cross[columns] += Z[:, columns].T @ targets
+
+        for_each(add, blocks(Z.shape[1], TILE))
         self.targets += ones @ targets
         self.total += float(np.square(ones, dtype=np.float64).sum())
 

@@ -13,7 +13,7 @@ from ..rows import Rows, rows_of
 from .center_basis import CenterBasis
 from .conjugate_gradients import Progress, conjugate_gradients
 from .factor import Factor, Visitor
-from .keeping import Forgetful, Keeper
+from .keeping import Forgetful, Keeper, State
 from .normal import Limits, unwatched
 from .normal_passes import NormalPasses
 from .pcg_leverages import PcgLeverages
@@ -113,8 +113,14 @@ class PcgFactor(Factor):
 
     def _restored(self) -> dict[float, Array]:
         """Solutions that an earlier attempt had found."""
-        state = self._keeper.restored("solutions") or {}
+        state = dict(self._keeper.restored("solutions") or {})
+        self.iterations = int(state.pop("steps", np.array(0)))
         return {float(name): values.copy() for name, values in state.items()}
+
+    def _state(self) -> State:
+        """The solutions so far, and the steps they took."""
+        solutions = {repr(alpha): a for alpha, a in self._solutions.items()}
+        return {**solutions, "steps": np.array(self.iterations)}
 
     def _keep(self, alpha: float, progress: Progress) -> None:
         self._keeper.keep("solving", lambda: {**progress.state(), "alpha": np.array(alpha)})
@@ -150,11 +156,24 @@ class PcgFactor(Factor):
         )
         return solution, float(residuals.max(initial=0.0)), steps
 
+    def _found_earlier(self, alpha: float) -> bool:
+        """Take the solution of an earlier attempt, and see what it leaves: one pass."""
+        found = self._earlier.pop(alpha, None)
+        if found is None:
+            return False
+        left = self._right - self._passes.normal(found) - float(self.scaled(alpha)) * found
+        whole = np.linalg.norm(self._right, axis=0)
+        shares = np.linalg.norm(left, axis=0) / np.where(whole > 0, whole, 1.0)
+        self.residual = float(shares.max(initial=0.0))
+        self.shortfall = max(self.shortfall, self.residual)
+        self._solutions[alpha] = found
+        return True
+
     def solution(self, alpha: float) -> Array:
         """a (r, t) at λ."""
-        if alpha not in self._solutions:
-            start = self._earlier.get(alpha)  # looked at again: its residual is known then
-            if start is None and self._solutions:
+        if alpha not in self._solutions and not self._found_earlier(alpha):
+            start = None
+            if self._solutions:
                 nearest = min(self._solutions, key=lambda other: abs(np.log(other / alpha)))
                 start = self._solutions[nearest]
             found, self.residual, steps = self.solve(
@@ -163,9 +182,7 @@ class PcgFactor(Factor):
             self.iterations += steps
             self.shortfall = max(self.shortfall, self.residual)
             self._solutions[alpha] = found
-            self._keeper.keep(
-                "solutions", lambda: {repr(at): a for at, a in self._solutions.items()}
-            )
+            self._keeper.keep("solutions", self._state)
         return self._solutions[alpha]
 
     @property

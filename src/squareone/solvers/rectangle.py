@@ -13,6 +13,7 @@ from ..arrays import (
     blocks,
     eigh,
     for_each,
+    shared_cores,
 )
 from ..kernels.tiles import kernel_rectangle
 from ..rows import Rows, rows_of
@@ -34,7 +35,7 @@ _RELIABLE = 1e-2
 # Flops up to which every block is divided first in any case.
 _NEGLIGIBLE = 5e9
 #: Features beyond which float32 rows have their eigenvectors computed in float32.
-LARGE = 2048
+LARGE = 1024
 #: Bytes of a sample's basis that are kept from one visit to the next.
 KEPT_BYTES = 536_870_912
 
@@ -120,36 +121,30 @@ class RectangleFactor(RidgeFactor):
         # in float64 the division of the sums would lose again what summing apart saves
         self._divided_first, self._amplified = True, 1.0
 
-    def _features(self, rows: Rows, root: Array | None, *, divided: bool) -> Array:
-        """√w (k − shift), or √w L⁻¹(k − shift), of rows (b, d) → (b, r)."""
-        Z = self.centers.values(rows, self._shift, root)
-        if divided:
-            self.centers.divide(Z)
-        return Z
-
     def features(self, rows: Array, root: Array | None) -> Array:
         """√w L⁻¹(k − shift) of some of the rows (m,) → (m, r)."""
-        return self._features(self.rows[rows], root, divided=True)
+        Z = self.centers.values(self.rows[rows], self._shift, root)
+        self.centers.divide(Z)
+        return Z
 
     def _takes_time(self) -> bool:
         """Whether dividing first, the most accurate way, would take time worth speaking of."""
         return float(self.n) * self.centers.size**2 > _NEGLIGIBLE
 
-    def _added_up(self, block: Rows, root: Array | None) -> Array:
-        """What is summed of a block of rows: (b, r), or (b, r + q) with directions apart."""
-        if self._apart is None:
-            return self._features(block, root, divided=self._divided_first)
-        r, apart = self.centers.size, self._apart
-        F = np.empty((block.shape[0], r + apart.size), self.targets.dtype)
-        self.centers.strips(
-            block,
-            lambda part, K: apart.split(K, F[part, r:]),
-            size=STRIP,
-            hands=-(-block.shape[0] // STRIP),
-            shift=self._shift,
-            root=root,
-            out=F[:, :r],
-        )
+    def _added_up(self, block: Rows, root: Array | None, out: Array) -> Array:
+        """What is summed of a block of rows: (b, r), or (b, r + q) with directions apart.
+
+        It is written into ``out``, which has at least as many rows.
+        """
+        F, r, apart = out[: block.shape[0]], self.centers.size, self._apart
+
+        def turn(part: slice, K: Array) -> None:
+            if apart is not None:
+                apart.split(K, F[part, r:])
+            elif self._divided_first:
+                self.centers.divide(K)
+
+        self.centers.fill(block, F[:, :r], self._shift, root, turn)
         return F
 
     def _summed(self, watch: Watcher, keeper: Keeper) -> FeatureSums:
@@ -161,13 +156,16 @@ class RectangleFactor(RidgeFactor):
         else:
             sums, done = FeatureSums.from_state(before), int(before["rows"])
         root = self.weighting.root
-        for part, block in self.passes():
-            if part.stop <= done:
-                continue
-            some = None if root is None else root[part]
-            sums.add(self._added_up(block, some), self.targets[part], some)
-            keeper.keep("sums", partial(sums.state, part.stop))
-            watch(part.stop)
+        rows = min(self.n, self.centers.block_rows())
+        out = np.empty((rows, sums.first.size), self.targets.dtype)  # touched once, used again
+        with shared_cores():
+            for part, block in self.passes():
+                if part.stop <= done:
+                    continue
+                some = None if root is None else root[part]
+                sums.add(self._added_up(block, some, out), self.targets[part], some)
+                keeper.keep("sums", partial(sums.state, part.stop))
+                watch(part.stop)
         if self._apart is not None:
             sums = self._apart.joined(sums)
         if not self._divided_first:
