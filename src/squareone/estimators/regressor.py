@@ -92,7 +92,7 @@ class RLSRegressor(RegressorMixin, RegularisedLeastSquares):
         Their iterations at most, with a warning; None means 1,000.
     loo_rows : int, "auto" or None, default="auto"
         With centers: the leave-one-out error is over so many random rows, None means all.
-        ``"auto"``: all of up to 20,000, otherwise 10,000 (4,000 with ``"pcg"`` and ``"nystrom"``).
+        ``"auto"``: all of up to 20,000, otherwise 5,000 (4,000 with ``"pcg"`` and ``"nystrom"``).
         The plan says so, and ``path_`` has the standard error.
     time_limit : float or None, default=None
         Seconds that ``centers="auto"`` may spend, as far as the plan can tell. None: a fixed number
