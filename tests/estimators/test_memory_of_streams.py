@@ -80,12 +80,7 @@ linux = pytest.mark.skipif(sys.platform != "linux", reason="needs a limit the sy
     [
         ("npy", "rectangle", 170),
         ("npy", "pcg", 170),
-        pytest.param(
-            *("npy", "gram", 170),
-            marks=pytest.mark.xfail(
-                strict=True, reason="the plan counts rows in memory that are never there"
-            ),
-        ),
+        ("npy", "gram", 170),
         ("parquet", "rectangle", 140),
     ],
 )

@@ -216,11 +216,11 @@ def test_leave_one_out_is_near_that_of_the_rectangle(alpha, intercept, many):
         for solver in ("rectangle", "pcg")
     ]
     exact, estimated = models
-    assert estimated.best_score_ == pytest.approx(exact.best_score_, rel=0.03)
+    assert estimated.best_score_ == pytest.approx(exact.best_score_, rel=0.05)
     assert estimated.effective_dof_ == pytest.approx(exact.effective_dof_, rel=0.06)
     assert estimated.effective_dof_ <= len(estimated.centers_) + intercept
     errors, expected = estimated.loo_residuals_, exact.loo_residuals_
-    assert np.linalg.norm(errors - expected) < 0.08 * np.linalg.norm(expected)
+    assert np.linalg.norm(errors - expected) < 0.12 * np.linalg.norm(expected)
     assert np.abs(estimated.leverages_ - exact.leverages_).mean() < 0.7 * exact.leverages_.mean()
     assert estimated.leverages_.sum() == pytest.approx(estimated.effective_dof_, rel=1e-6)
 

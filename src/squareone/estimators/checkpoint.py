@@ -58,7 +58,8 @@ class Checkpoint:
                 found = {name: file[name] for name in file.files}
         except (AttributeError, BadZipFile, EOFError, OSError, TypeError, ValueError) as error:
             msg = (
-                f"checkpoint={str(self._path)!r} cannot be read ({error}): remove it to begin anew"
+                f"checkpoint={str(self._path)!r} is no checkpoint, or is damaged. Remove it to "
+                "begin anew, or name another file"
             )
             raise CheckpointError(msg) from error
         if str(found.pop(_IDENTITY, "")) != self._identity:

@@ -136,11 +136,10 @@ class Record(Lasting):
         if self._factor is not None:
             return self._factor
         if self.sample.linear or self.sample.given or self.sample.thin:
-            why = (
-                "a model of a precomputed kernel does not keep its matrix"
-                if self.sample.given
-                else "a linear model, or one with centers, does not keep the rows it was fitted to"
-            )
+            kind = "a linear model" if self.sample.linear else "a model with centers"
+            why = f"{kind} does not keep the rows it was fitted to"
+            if self.sample.given:
+                why = "a model of a precomputed kernel does not keep its matrix"
             msg = (
                 f"{name} needs the factorisation, which is gone (keep_factor=False, or the "
                 f"estimator was copied, pickled or loaded), and {why}: fit again with "
@@ -247,7 +246,10 @@ class Record(Lasting):
     def explained_trace(self, name: str) -> float:
         """tr(K̃)/tr(K) for the centers of the fit."""
         if not self.sample.thin:
-            msg = f'{name} is for a fit by "rectangle", "nystrom" or "pcg", with centers'
+            msg = (
+                f'{name} is for a fit with centers by "rectangle", "nystrom" or "pcg", not for a '
+                "subset or for all rows"
+            )
             raise AttributeError(msg)
         if self._explained is None:
             with self.answering(name) as factor:

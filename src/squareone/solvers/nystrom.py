@@ -73,6 +73,9 @@ class NystromFactor(Factor):
         )
         raise AttributeError(msg)
 
+    def reliable(self, alphas: Array) -> Array:
+        return self.rectangle.reliable(alphas)
+
     def energies(self, alphas: Array) -> Array:
         return self.rectangle.energies(alphas)
 
