@@ -15,8 +15,8 @@ from .feature_sums import FeatureSums
 
 # Rows of a multiple of so many numbers are slow to walk through.
 _STRIDE = 128
-# Directions that are summed apart, and products that find them.
-DIRECTIONS, _PRODUCTS = 32, 2
+# Directions that are summed apart: a share of all, or this many; and products that find them.
+_SHARE, _FEWEST, _PRODUCTS = 60, 32, 2
 
 
 class Deflation:
@@ -45,7 +45,8 @@ class Deflation:
 
     def __init__(self, L: Array, condition: float, dtype: np.dtype) -> None:
         r = L.shape[0]
-        V = np.random.RandomState(0).standard_normal((r, min(DIRECTIONS, r)))
+        q = min(max(r // _SHARE, _FEWEST), r)
+        V = np.random.RandomState(0).standard_normal((r, q))
         for _ in range(_PRODUCTS):
             V, _ = np.linalg.qr(L @ (L.T @ V))
         half = L.T @ V
