@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import Array
+from ..arrays import TILE, Array, blocks
 from .feature_sums import FeatureSums
 
 # Rows of a multiple of so many numbers are slow to walk through.
@@ -78,11 +78,12 @@ class Deflation:
         def down(A: Array) -> Array:
             return A[:r] + Q @ A[r:]
 
-        gram = sums.gram[:r, :r].copy()  # of which the lower triangle is meant
+        gram = sums.gram[:r, :r].copy()
         beside = sums.gram[r:, :r] + 0.5 * _symmetric(sums.gram[r:, r:]) @ Q.T
         half = Q @ beside
-        gram += half
-        gram += half.T
+        for rows in blocks(r, TILE):  # of which the lower triangle is meant
+            gram[rows, : rows.stop] += half[rows, : rows.stop]
+            gram[rows, : rows.stop] += half[: rows.stop, rows].T
         return FeatureSums(
             gram,
             down(sums.first),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -192,8 +192,7 @@ class RectangleFactor(RidgeFactor):
         values, V = eigh(gram.astype(np.float32) if large else gram)
         self.squares = np.maximum(values.astype(np.float64), 0.0)
         L = self.centers.factor
-        # f = Σ c_j k(x, z_j) with c = axes a, and a the coefficients along the principal axes
-        self.axes = self.centers.backward(V).astype(self.targets.dtype)
+        self._vectors: Array | None = V
         self.projections = (V.T @ sums.cross).astype(self.targets.dtype)
         # L times the mean feature, back among kernel values
         self._mean = L @ mean
@@ -204,6 +203,14 @@ class RectangleFactor(RidgeFactor):
         self.alpha_units = (self.centers.unit, self.weighting.unit)
         self.largest = self._in_user_units(float(np.max(self.squares, initial=0.0)))
         self.rounded = self.largest
+
+    @cached_property
+    def axes(self) -> Array:  # type: ignore[override]
+        """L⁻ᵀV (r, r): coefficients c of centers are these times those along the principal axes."""
+        assert self._vectors is not None
+        found = self.centers.backward(self._vectors).astype(self.targets.dtype)
+        self._vectors = None  # which is all they were kept for
+        return found
 
     def _in_user_units(self, square: float) -> float:
         for unit in self.alpha_units:
@@ -340,7 +347,11 @@ class RectangleFactor(RidgeFactor):
     # --- the model, and new rows ---
 
     def coefficients(self, alphas: Array) -> tuple[Array, Array]:
-        C = self.axes @ (-self.filters(alphas) * self.projections)
+        along = -self.filters(alphas) * self.projections
+        if self._vectors is None:
+            C = self.axes @ along
+        else:  # nobody has asked for more than a few columns
+            C = self.centers.backward(self._vectors @ along).astype(self.targets.dtype)
         intercepts = np.zeros(C.shape[1])
         if self._off is not None:
             intercepts = self.means - self._mean @ C

@@ -57,11 +57,12 @@ class RidgeFactor(BasisFactor):
         if sample is not None:
             super().each_block(size, look, sample)
             return
+        axes = self.axes  # made here, if need be, not in a thread
         for part, block in self.passes():
 
             def some(piece: slice, start: int = part.start, block: Rows = block) -> None:
                 rows = slice(start + piece.start, start + piece.stop)
-                look(rows, self.block_times(self.axes, block[piece], rows))
+                look(rows, self.block_times(axes, block[piece], rows))
 
             for_each(some, blocks(block.shape[0], size))
 
