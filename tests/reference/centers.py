@@ -118,7 +118,7 @@ def fit_rectangle(
     if design.shape[1] == 0:
         return np.zeros((K_mm.shape[0], n_targets)), np.zeros(n_targets)
 
-    solution = np.linalg.lstsq(design, right_hand_side)[0]
+    solution = np.linalg.lstsq(design, right_hand_side, rcond=None)[0]
     b = solution[rank] if intercept else np.zeros(n_targets)
     return to_coefficients @ solution[:rank], b
 
