@@ -1,42 +1,12 @@
-"""The seam: factorisations in place, and threads that are given back."""
+"""The seam: factorisations in place."""
 
-import multiprocessing
-import os
-import threading
-import time
-from concurrent.futures import ThreadPoolExecutor
-
-import joblib
 import numpy as np
 import pytest
 import scipy.sparse
 from numpy.testing import assert_allclose
-from sklearn.model_selection import GridSearchCV
-from threadpoolctl import ThreadpoolController, threadpool_limits
 
-from squareone import RLSRegressor, arrays
+from squareone import arrays
 from squareone.errors import SingularSystemError
-from squareone.kernels import Gaussian
-
-BLAS = ThreadpoolController().select(user_api="blas")
-
-
-def blas_threads():
-    return [lib.num_threads for lib in BLAS.lib_controllers]
-
-
-@pytest.fixture
-def two_threads(monkeypatch):
-    """A budget of two threads, whatever the environment of the tests allows."""
-    monkeypatch.setattr(joblib, "cpu_count", lambda: 2)
-    with threadpool_limits(2, user_api="blas"):
-        yield
-
-
-@pytest.fixture
-def small_tiles(monkeypatch):
-    monkeypatch.setattr(arrays, "TILE", 16)
-    monkeypatch.setattr("squareone.kernels.tiles.TILE", 16)
 
 
 def symmetric(n=60, dtype=np.float64):
@@ -133,108 +103,6 @@ def test_tiles_cover_the_lower_triangle_once(monkeypatch):
     assert (seen[np.tril_indices(40)] == 1).all()
 
 
-@pytest.mark.usefixtures("two_threads")
-def test_for_each_uses_threads_and_gives_blas_back():
-    before = blas_threads()
-    meeting = threading.Barrier(2, timeout=10)
-    during = []
-
-    def work(item):
-        meeting.wait()  # passes only if two items run at the same time
-        during.append(blas_threads())
-
-    arrays.for_each(work, range(4))
-    assert all(limit == 1 for limits in during for limit in limits)
-    assert blas_threads() == before
-
-
-@pytest.mark.usefixtures("two_threads")
-@pytest.mark.parametrize("failure", [ValueError, KeyboardInterrupt])
-def test_a_failure_stops_the_others_and_gives_blas_back(failure):
-    before = blas_threads()
-    done = []
-
-    def work(item):
-        if item == 3:
-            raise failure("item 3")
-        done.append(item)
-
-    with pytest.raises(failure, match="item 3"):
-        arrays.for_each(work, range(10_000))
-    assert len(done) < 10_000
-    assert blas_threads() == before
-
-
-def test_a_budget_of_one_thread_is_kept():
-    with threadpool_limits(1, user_api="blas"):
-        assert arrays.thread_budget() == 1
-        here = []
-        arrays.for_each(lambda item: here.append(threading.get_ident()), range(5))
-    assert set(here) == {threading.get_ident()}
-
-
-@pytest.mark.usefixtures("two_threads", "small_tiles")
-def test_concurrent_fits_leave_blas_as_it_was():
-    rng = np.random.default_rng(0)
-    X, y = rng.standard_normal((150, 3)), rng.standard_normal(150)
-    before = blas_threads()
-    alone = RLSRegressor(Gaussian(1.0), 0.1).fit(X, y).predict(X)
-    with ThreadPoolExecutor(6) as pool:
-        fits = [
-            pool.submit(lambda: RLSRegressor(Gaussian(1.0), 0.1).fit(X, y).predict(X))
-            for _ in range(24)
-        ]
-        for fit in fits:
-            assert_allclose(fit.result(), alone, rtol=1e-10)
-    assert blas_threads() == before
-
-
-def _fit_in_child(queue, X, y):
-    queue.put(
-        (RLSRegressor(Gaussian(1.0), 0.1).fit(X, y).predict(X), arrays._one_thread_blas._holders)
-    )
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
-@pytest.mark.usefixtures("two_threads", "small_tiles")
-def test_a_fork_in_the_middle_of_a_tile_starts_afresh():
-    rng = np.random.default_rng(0)
-    X, y = rng.standard_normal((50, 3)), rng.standard_normal(50)
-    expected = RLSRegressor(Gaussian(1.0), 0.1).fit(X, y).predict(X)
-    context = multiprocessing.get_context("fork")
-    queue = context.Queue()
-    children = []
-
-    def fork(item):
-        if item == 0:
-            child = context.Process(target=_fit_in_child, args=(queue, X, y))
-            child.start()
-            children.append(child)
-
-    arrays.for_each(fork, range(2))
-    predicted, holders = queue.get(timeout=60)
-    children[0].join(timeout=60)
-    assert_allclose(predicted, expected, rtol=1e-10)
-    assert holders == 0
-
-
-@pytest.mark.usefixtures("two_threads")
-def test_a_parallel_grid_search_gives_what_a_serial_one_gives():
-    rng = np.random.default_rng(0)
-    X, y = rng.standard_normal((80, 3)), rng.standard_normal(80)
-    grid = {"kernel__sigma": [0.5, 1.0, 2.0]}
-    serial = GridSearchCV(RLSRegressor(Gaussian(1.0)), grid, cv=3).fit(X, y)
-    for backend in ("loky", "threading"):
-        with joblib.parallel_backend(backend, n_jobs=2):
-            parallel = GridSearchCV(RLSRegressor(Gaussian(1.0)), grid, cv=3, n_jobs=2).fit(X, y)
-        assert_allclose(
-            parallel.cv_results_["mean_test_score"],
-            serial.cv_results_["mean_test_score"],
-            rtol=1e-8,
-        )
-
-
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("n", [30, 47])
 def test_cholesky_by_panels(n, dtype, monkeypatch):
@@ -254,26 +122,6 @@ def test_cholesky_by_panels(n, dtype, monkeypatch):
     A[25, 25] = -1.0
     with pytest.raises(SingularSystemError, match="leading minor of order 26 is not"):
         arrays.cholesky(A)
-
-
-def test_threads_are_started_once_where_cores_are_shared():
-    names = []
-
-    def note(_):
-        names.append(threading.current_thread().name)
-        time.sleep(0.005)
-
-    with threadpool_limits(2, user_api="blas"):
-        with arrays.shared_cores():
-            for _ in range(4):
-                arrays.for_each(note, range(6))
-            with arrays.shared_cores():  # inside another it changes nothing
-                arrays.for_each(note, range(6))
-        assert len(set(names)) == min(2, joblib.cpu_count())
-        with pytest.raises(ZeroDivisionError), arrays.shared_cores():
-            arrays.for_each(lambda i: 1 / i, range(6))
-        arrays.for_each(note, range(6))
-    assert arrays._inside.helpers is None
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -9,7 +9,7 @@ from scipy.sparse import csr_array, csr_matrix
 from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
-from squareone import arrays
+from squareone import threads
 from squareone.centers import (
     Given,
     KMeans,
@@ -51,7 +51,7 @@ def test_tiles_and_threads_change_nothing(name, monkeypatch):
     for module in ("arrays", "kernels.tiles", "centers.residual", "centers.leverage"):
         monkeypatch.setattr(f"squareone.{module}.TILE", 64)
     assert_array_equal(COUNTED[name](40).select(X, KERNEL).indices, whole)
-    monkeypatch.setattr(arrays.joblib, "cpu_count", lambda: 2)
+    monkeypatch.setattr(threads.joblib, "cpu_count", lambda: 2)
     with threadpool_limits(2, user_api="blas"):
         assert_array_equal(COUNTED[name](40).select(X, KERNEL).indices, whole)
 

@@ -233,7 +233,7 @@ def test_sparse_rows_stay_sparse(name):
 
 def test_mixed_rows_change_one_block_at_a_time(monkeypatch):
     """512 rows of 2,000 features are 8 MiB, all of them 153."""
-    monkeypatch.setattr("squareone.arrays.thread_budget", lambda: 1)  # a block for each thread
+    monkeypatch.setattr("squareone.threads.thread_budget", lambda: 1)  # a block for each thread
     rows = wide_rows(10_000, 2_000)
     dense = rows[:4].toarray()
     kernel, C = Gaussian(1.0), np.ones((4, 1))

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import TILE, Array, blocks, eigh, for_each, pivoted_cholesky
+from ..arrays import TILE, Array, blocks, eigh, pivoted_cholesky
 from ..kernels import Kernel
 from ..rows import rows_of
+from ..threads import for_each
 from .base import PooledSelector
 from .chosen import Pool, draw_rows
 from .residual import Residual

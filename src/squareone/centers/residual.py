@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import TILE, Array, blocks, for_each, triangular_inverse
+from ..arrays import TILE, Array, blocks, triangular_inverse
 from ..kernels import Kernel
 from ..kernels.tiles import origin_of
+from ..threads import for_each
 
 __all__ = ["Corner", "Residual"]
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import Array, shared_cores
+from ..arrays import Array
 from ..kernels import Kernel
+from ..threads import shared_cores
 from .base import PooledSelector, check_count
 from .chosen import Pool, draw_rows
 from .residual import Residual

@@ -14,7 +14,7 @@ from sklearn import get_config
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
-from ..arrays import Array, thread_budget
+from ..arrays import Array
 from ..centers import Given, KMeans, Selector, Uniform, selector_from
 from ..centers.chosen import draw_rows
 from ..kernels import Gaussian, Kernel, Linear
@@ -32,6 +32,7 @@ from ..selection.criteria import Criterion
 from ..solvers import CENTER_SOLVERS, Plan, Task, choose_centers, make_plan
 from ..solvers.memory import memory_limit as bytes_allowed
 from ..targets import Labels, Responses
+from ..threads import thread_budget
 from . import validation
 from .callbacks import CallbackSupport, fit_progress
 from .problem import Problem, Request

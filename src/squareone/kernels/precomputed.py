@@ -6,7 +6,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ..arrays import Array, for_each, lower_tiles
+from ..arrays import Array, lower_tiles
+from ..threads import for_each
 from .base import Kernel
 
 __all__ = ["Precomputed", "copy_symmetric"]

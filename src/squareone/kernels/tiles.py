@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arrays import TILE, Array, blocks, for_each, lower_tiles
+from ..arrays import TILE, Array, blocks, lower_tiles
 from ..rows import rows_of
+from ..threads import for_each
 
 if TYPE_CHECKING:
     from .base import Kernel

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from ..arrays import Array, for_each, lower_tiles
+from ..arrays import Array, lower_tiles
+from ..threads import for_each
 from .base import Kernel
 from .stationary import Stationary
 from .tiles import kernel_matrix, lower_triangle

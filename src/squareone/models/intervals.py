@@ -12,7 +12,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from ..arrays import Array, blocks, for_each
+from ..arrays import Array, blocks
+from ..threads import for_each
 
 __all__ = ["METHODS", "jackknife", "jackknife_minmax", "jackknife_plus", "rank_of"]
 

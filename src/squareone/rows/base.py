@@ -8,7 +8,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..arrays import Array, blocks, for_each
+from ..arrays import Array, blocks
+from ..threads import for_each
 
 
 class Lifted(Protocol):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.sparse import csr_array
 
-from ..arrays import Array, blocks, for_each
+from ..arrays import Array, blocks
+from ..threads import for_each
 from .base import Rows, dealt_sums, gram_blocks, row_blocks
 
 

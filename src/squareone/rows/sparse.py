@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from ..arrays import Array, for_each, sparse_product, thread_budget
+from ..arrays import Array, sparse_product
+from ..threads import for_each, thread_budget
 from .base import Rows, dealt_sums, gram_blocks, row_sums
 from .city_block import city_block
 from .lifted import LiftedSparseRows

@@ -9,7 +9,8 @@ from collections.abc import Generator, Sequence
 from contextlib import closing
 from typing import Any
 
-from ..arrays import Array, thread_budget
+from ..arrays import Array
+from ..threads import thread_budget
 from .extras import extra
 from .features import Features, NumericColumns, TransformedColumns, check_transformer
 from .labels import target_values

@@ -32,16 +32,15 @@ from ..arrays import (
     cholesky,
     copy_triangle,
     eigh,
-    for_each,
     frobenius_norm,
     svd,
-    thread_budget,
     triangular_inverse,
 )
 from ..kernels import Gaussian, Linear
 from ..kernels.tiles import kernel_matrix
 from ..rows import Rows, rows_of
 from ..rows.base import row_blocks
+from ..threads import for_each, thread_budget
 from .features import CentredRows
 from .weighting import Weighting
 

@@ -13,7 +13,6 @@ from ..arrays import (
     blocks,
     cholesky,
     clear_upper,
-    for_each,
     frobenius_norm,
     pivoted_cholesky,
     power_of_two,
@@ -26,6 +25,7 @@ from ..errors import SingularSystemError
 from ..kernels import Kernel
 from ..kernels.tiles import kernel_matrix, origin_of
 from ..rows import Rows, rows_of
+from ..threads import for_each
 
 # Rows in one piece of work of a core.
 STRIP = 256

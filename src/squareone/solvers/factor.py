@@ -14,7 +14,8 @@ from functools import cached_property
 
 import numpy as np
 
-from ..arrays import Array, blocks, for_each
+from ..arrays import Array, blocks
+from ..threads import for_each
 from .weighting import Weighting
 
 #: Called with rows, residuals (b, t, L) and complements (b, L).

@@ -6,15 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..arrays import (
-    TILE,
-    Array,
-    add_gram,
-    blocks,
-    divide_by_cholesky,
-    for_each,
-    solve_triangular,
-)
+from ..arrays import TILE, Array, add_gram, blocks, divide_by_cholesky, solve_triangular
+from ..threads import for_each
 from .keeping import State
 
 

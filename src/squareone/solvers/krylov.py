@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Array, blocks, shared_cores
+from ..arrays import Array, blocks
+from ..threads import shared_cores
 from .factor import Factor, Visitor, shown_of
 from .features import CentredRows
 from .new_rows import NewRows

@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from ..arrays import Array, blocks, for_each
+from ..arrays import Array, blocks
+from ..threads import for_each
 
 #: Products with a symmetric matrix: (m, c) → (m, c).
 Operator = Callable[[Array], Array]

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ..arrays import Array, shared_cores
+from ..arrays import Array
+from ..threads import shared_cores
 from .features import CentredRows
 from .lanczos import LanczosSequence, Watcher
 

@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..arrays import Array, shared_cores
+from ..arrays import Array
 from ..rows import Rows
+from ..threads import shared_cores
 from .center_basis import CenterBasis
 from .weighting import Weighting
 

@@ -8,15 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import (
-    Array,
-    blocks,
-    eigh,
-    for_each,
-    shared_cores,
-)
+from ..arrays import Array, blocks, eigh
 from ..kernels.tiles import kernel_rectangle
 from ..rows import Rows, rows_of
+from ..threads import for_each, shared_cores
 from .center_basis import STRIP, CenterBasis
 from .deflation import Deflation
 from .feature_sums import FeatureSums

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Array, blocks, for_each
+from ..arrays import Array, blocks
 from ..rows import Rows
+from ..threads import for_each
 from .factor import BasisFactor
 
 

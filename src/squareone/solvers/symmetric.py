@@ -7,14 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..arrays import (
-    Array,
-    for_each,
-    frobenius_norm,
-    lower_tiles,
-    power_of_two,
-    symmetric_product,
-)
+from ..arrays import Array, frobenius_norm, lower_tiles, power_of_two, symmetric_product
+from ..threads import for_each
 from .weighting import Weighting
 
 # Beyond these the squares of entries leave the range of the type: the matrix is rescaled.

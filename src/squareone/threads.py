@@ -1,0 +1,153 @@
+"""All cores: work in Python's threads, each with BLAS at one thread.
+
+NumPy's element-wise loops run on one core, and BLAS' own threads know nothing of each other's
+work: what is done tile by tile is dealt here.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import joblib
+from threadpoolctl import ThreadpoolController
+
+Item = TypeVar("Item")
+
+
+class _OneThreadBlas:
+    """Holds BLAS at one thread while anybody tiles, and restores it when the last one leaves.
+
+    BLAS limits belong to the process, so two fits in two threads that each saved and restored
+    them could leave them at one for good. Counting the holders avoids that.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._holders = 0
+        self._limiter: Any = None
+        self._controller: ThreadpoolController | None = None
+        self._budget = 1
+
+    def _blas(self) -> ThreadpoolController:
+        if self._controller is None:
+            self._controller = ThreadpoolController().select(user_api="blas")
+        return self._controller
+
+    def budget(self) -> int:
+        """Threads we may use: the current BLAS limit, capped by the usable cores."""
+        with self._lock:
+            if self._holders:
+                return self._budget
+            limits = [lib.num_threads for lib in self._blas().lib_controllers]
+        return max(1, min(max(limits, default=1), joblib.cpu_count()))
+
+    @contextmanager
+    def hold(self, budget: int) -> Iterator[None]:
+        with self._lock:
+            if self._holders == 0:
+                self._budget = budget
+                self._limiter = self._blas().limit(limits=1)
+            self._holders += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._holders -= 1
+                if self._holders == 0:
+                    self._limiter.restore_original_limits()
+                    self._limiter = None
+
+    def after_fork(self) -> None:
+        """A child inherits the counts of threads that do not exist in it: start afresh."""
+        limiter, holders = self._limiter, self._holders
+        self._lock = threading.Lock()
+        self._holders, self._limiter = 0, None
+        if holders and limiter is not None:
+            limiter.restore_original_limits()
+
+
+_one_thread_blas = _OneThreadBlas()
+_inside = threading.local()
+
+
+def _forget_helpers() -> None:
+    """A child of a process has none of its threads."""
+    _inside.helpers = None
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_one_thread_blas.after_fork)
+    os.register_at_fork(after_in_child=_forget_helpers)
+
+
+def thread_budget() -> int:
+    """Threads this call may use: the current BLAS limit, capped by the usable cores."""
+    return 1 if getattr(_inside, "worker", False) else _one_thread_blas.budget()
+
+
+@contextmanager
+def shared_cores() -> Iterator[None]:
+    """Inside, one :func:`for_each` after the other: threads are started once for all of them.
+
+    BLAS is held at one thread.
+    """
+    workers = thread_budget()
+    if workers == 1 or getattr(_inside, "helpers", None) is not None:
+        yield
+        return
+    with _one_thread_blas.hold(workers), ThreadPoolExecutor(workers - 1) as helpers:
+        _inside.helpers = helpers
+        try:
+            yield
+        finally:
+            _inside.helpers = None
+
+
+def for_each(function: Callable[[Item], None], items: Iterable[Item]) -> None:
+    """Call ``function`` on every item, on all cores, with BLAS at one thread in each.
+
+    NumPy's element-wise loops run on one core but release the interpreter lock, so tiles in
+    Python threads use all cores where a whole-matrix expression would not. A single item, or a
+    budget of one thread, runs here and now with BLAS as it is. The first exception stops the
+    others and is raised; an interrupt does the same.
+    """
+    work = list(items)
+    workers = min(thread_budget(), len(work)) if len(work) > 1 else 1
+    if workers <= 1:
+        for item in work:
+            function(item)
+        return
+
+    queue = iter(work)
+    lock = threading.Lock()
+    failures: list[BaseException] = []
+
+    def serve() -> None:
+        _inside.worker = True
+        try:
+            while not failures:
+                with lock:
+                    item = next(queue, None)
+                if item is None:
+                    return
+                function(item)
+        except BaseException as failure:  # noqa: BLE001 (raised below, in the caller's thread)
+            failures.append(failure)
+        finally:
+            _inside.worker = False
+
+    with shared_cores():
+        helpers = [_inside.helpers.submit(serve) for _ in range(workers - 1)]
+        try:
+            serve()
+            wait(helpers)
+        except BaseException as failure:  # noqa: BLE001 (an interrupt between items; raised below)
+            failures.append(failure)
+            wait(helpers)
+    if failures:
+        raise failures[0]
