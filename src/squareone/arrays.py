@@ -163,14 +163,6 @@ def add_gram(total: Array, A: Array) -> None:
     for_each(add, lower_tiles(total.shape[0]))
 
 
-def solve_from_right(L: Array, B: Array) -> None:
-    """Overwrite ``B`` (n, k) by BL⁻ᵀ, for a lower triangular ``L`` (k, k). Cost: nk² flops."""
-    if B.size == 0:
-        return
-    (trsm,) = scipy.linalg.get_blas_funcs(("trsm",), (L, B))
-    trsm(1.0, L.T, B.T, lower=0, trans_a=1, overwrite_b=1)
-
-
 def solve_transposed(L: Array, B: Array) -> Array:
     """L⁻ᵀB for ``B`` (k, t), reading the lower triangle of ``L`` (k, k). Cost: k²t flops."""
     if B.size == 0:

@@ -139,20 +139,7 @@ def _moves(
                 else:  # the kernel is there
                     values = product(queries, model.coefficients)
                     values += model.intercepts.astype(values.dtype)
-                sensitivities = factor.sensitivities(alpha, queries)
-                special, further = factor.moves(alpha, queries, sensitivities)
-
-                def moves(
-                    j: int,
-                    sensitivities: Array = sensitivities,
-                    special: Array = special,
-                    further: Array = further,
-                ) -> Array:
-                    change = sensitivities * errors[:, j, None]
-                    if special.size:
-                        change[special] = further[:, :, j] * errors.dtype.type(record.unit)
-                    return change
-
+                moves = factor.moves(alpha, queries, errors, record.unit)
                 yield rows, columns, moves, values
 
 

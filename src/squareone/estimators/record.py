@@ -83,7 +83,7 @@ class Record(Lasting):
         self.unit = problem.unit
         self.diagonal = _diagonal(problem)
         self._explained: float | None = None
-        self.dropped_centers = _dropped_centers(outcome.factor)
+        self.dropped_centers = outcome.factor.dropped_centers
         self._objective = problem.objective
         self._dropped_values = problem.values_aside(outcome.model)
         self._dropped_columns = problem.dropped_columns
@@ -253,7 +253,7 @@ class Record(Lasting):
             raise AttributeError(msg)
         if self._explained is None:
             with self.answering(name) as factor:
-                self._explained = float(factor.explained_trace)  # type: ignore[attr-defined]
+                self._explained = factor.explained_trace
         return self._explained
 
     # --- one λ, every row ---
@@ -396,12 +396,6 @@ def _diagonal(problem: Problem) -> Array:
     if problem.thin:
         return np.empty(0, problem.X.dtype)
     return np.diagonal(problem.X).copy() if problem.given else problem.kernel.diagonal(problem.X)
-
-
-def _dropped_centers(factor: Factor) -> Array:
-    """Positions of centers that depend on others; none where there are no centers."""
-    centers = getattr(factor, "centers", None)
-    return np.empty(0, int) if centers is None else centers.dropped
 
 
 def _negligible(problem: Problem) -> bool:

@@ -93,6 +93,7 @@ class LeaveOneOut(Criterion):
             errors = factor.left_out(alphas, rows, residuals, complements)
             sums[first] = _moments(errors, None if root is None else root[rows])
 
+        factor.expect_left_out(self.sample)
         factor.visit(alphas, add, self.sample)
         measured = _weighted_mean(_in_order(sums))
         if not parts:
@@ -108,6 +109,7 @@ class LeaveOneOut(Criterion):
             places = rows if isinstance(rows, slice) else np.searchsorted(held, rows)
             errors[places] = factor.weighting.unscale(found, rows)
 
+        factor.expect_left_out(self.sample)
         factor.visit(alphas, store, self.sample)
         return held, errors
 

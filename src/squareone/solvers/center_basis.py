@@ -13,11 +13,11 @@ from ..arrays import (
     blocks,
     cholesky,
     clear_upper,
+    divide_right,
     frobenius_norm,
     pivoted_cholesky,
     power_of_two,
     reciprocal_condition,
-    solve_from_right,
     solve_transposed,
     solve_triangular,
 )
@@ -210,7 +210,7 @@ class CenterBasis:
             if K.dtype not in self._casts:
                 self._casts[K.dtype] = L.astype(K.dtype)
             L = self._casts[K.dtype]
-        solve_from_right(L, K)
+        divide_right(K, L)
 
     def explained(self, rows: Rows) -> Array:
         """|L⁻¹k(x)|² of rows (b, d): what the centers explain of k(x, x), (b,) in float64."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -169,6 +170,21 @@ class Factor(ABC):
         """Which of ``alphas`` (L,) that were visited rounding leaves a meaning: a mask (L,)."""
         return np.ones(alphas.size, bool)
 
+    # --- centers; where all rows are, none depends on others and all of the trace is explained ---
+
+    @property
+    def dropped_centers(self) -> Array:
+        """Positions of centers that depend on others, among those that were asked for."""
+        return np.empty(0, int)
+
+    @property
+    def explained_trace(self) -> float:
+        """The share of the trace of the kernel matrix that the centers explain."""
+        return 1.0
+
+    def expect_left_out(self, sample: Array | None) -> None:  # noqa: B027  (most need nothing)
+        """Get ready for :meth:`left_out` of all rows, or of a sample (s,), before a visit."""
+
     def settle(self) -> None:  # noqa: B027  (most have nothing to do)
         """Get ready for what is asked later, which must not depend on what the user does to X."""
 
@@ -185,12 +201,16 @@ class Factor(ABC):
         Without row i the prediction is f(x) − e_i df(x)/dy_i, with its leave-one-out error e_i.
         """
 
-    def moves(self, alpha: float, queries: Array, sensitivities: Array) -> tuple[Array, Array]:
-        """Rows (p,) that take more with them than their target, and f − f_{−i} there: (p, m, t).
+    def moves(
+        self, alpha: float, queries: Any, errors: Array, unit: float
+    ) -> Callable[[int], Array]:
+        """f(x) − f_{−i}(x) at new rows x, for a target column: j → (n, m). Kernel values are lost.
 
-        Where a row is a center too, e_i df(x)/dy_i is not all that leaving it out changes.
+        ``errors`` (n, t) are the leave-one-out errors of the rows. They, and the result, are in the
+        units of y, each of which is ``unit`` of those of the targets here.
         """
-        return np.empty(0, int), np.empty((0, queries.shape[0], self.targets.shape[1]))
+        sensitivities = self.sensitivities(alpha, queries)
+        return lambda j: sensitivities * errors[:, j, None]
 
     @abstractmethod
     def variances(self, alpha: float, queries: Array, prior: Array) -> Array:

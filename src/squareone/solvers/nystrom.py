@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -21,11 +22,10 @@ _BLOCK = 4_194_304
 class NystromFactor(Factor):
     """(K̃ + λ/w)c + b = y with K̃ = K_nm K_mm⁺ K_mn and 1ᵀc = 0; f(x) = Σ c_i k(x, x_i) + b.
 
-    The sum is over all rows.
-    c = w(y − b − K̃c) / λ are the residuals of the rectangle with the same centers, which is
-    what is factored. Its leave-one-out errors are those of K̃; the model's own, with the true
-    kernel, follow from them and from the products of kernel rows with the basis. A row that is
-    a center takes it along.
+    The sum is over all rows. c = w(y − b − K̃c) / λ are the residuals of the rectangle with the
+    same centers, which is what is factored. Its leave-one-out errors are those of K̃; the model's
+    own, with the true kernel, follow from them and from the products of kernel rows with the basis.
+    A row that is a center takes it along.
 
     **Cost**: that of ``rectangle``, and a pass for the coefficients; errors of s rows that are left
     out sn(d + 2r) more.
@@ -46,14 +46,12 @@ class NystromFactor(Factor):
         self.largest, self.rounded = rectangle.largest, rectangle.rounded
         self.alpha_units = rectangle.alpha_units
         self._Y = Y
-        self._asked: tuple[bytes, _Met] | None = None
-        self._sample = np.arange(self.n)
+        self._expected: tuple[bytes, Array, _Met] | None = None
         self._without: dict[bytes, NystromFactor] = {}
 
     # --- as the rectangle ---
 
     def visit(self, alphas: Array, visitor: Visitor, sample: Array | None = None) -> None:
-        self._sample = np.arange(self.n) if sample is None else sample
         self.rectangle.visit(alphas, visitor, sample)
 
     def totals(self, alphas: Array) -> tuple[Array, Array]:
@@ -80,6 +78,10 @@ class NystromFactor(Factor):
         return self.rectangle.energies(alphas)
 
     @property
+    def dropped_centers(self) -> Array:
+        return self.rectangle.dropped_centers
+
+    @property
     def explained_trace(self) -> float:
         """The share of the trace of K that K̃ has."""
         return self.rectangle.explained_trace
@@ -91,39 +93,47 @@ class NystromFactor(Factor):
     # --- the model ---
 
     def coefficients(self, alphas: Array) -> tuple[Array, Array]:
-        _, intercepts = self.rectangle.coefficients(alphas)
-        C = np.empty(self._Y.shape, self.targets.dtype)
-        scaled = self.scaled(alphas)
         distinct, which = np.unique(alphas, return_inverse=True)
+        C, intercepts = self._every(distinct)
+        columns, own = np.arange(alphas.size), which.reshape(-1)
+        return C[:, columns, own], intercepts[columns, own]
+
+    def _every(self, alphas: Array) -> tuple[Array, Array]:
+        """Coefficients (n, t, L) and intercepts (t, L) for every λ: one visit."""
+        t = self._Y.shape[1]
+        C = np.empty((self.n, t, alphas.size), self.targets.dtype)
+        scaled = self.scaled(alphas).astype(C.dtype)
 
         def store(rows: slice | Array, residuals: Array, complements: Array) -> None:
-            own = residuals[:, np.arange(scaled.size), which.reshape(-1)]
-            C[rows] = self.weighting.scale(own / scaled.astype(own.dtype), rows)
+            flat = (residuals / scaled).reshape(residuals.shape[0], -1)
+            C[rows] = self.weighting.scale(flat, rows).reshape(residuals.shape)
 
-        self.rectangle.visit(distinct, store)
-        return C / C.dtype.type(self.centers.unit), intercepts
+        self.rectangle.visit(alphas, store)
+        of_each = [self.rectangle.coefficients(np.full(t, alpha))[1] for alpha in alphas]
+        return C / C.dtype.type(self.centers.unit), np.column_stack(of_each)
 
     # --- leaving rows out ---
+
+    def expect_left_out(self, sample: Array | None) -> None:
+        """Kernel rows of those that will be left out: here, on all cores, not in a visit."""
+        rows = np.arange(self.n) if sample is None else sample
+        key = rows.tobytes()
+        if self._expected is None or self._expected[0] != key:
+            self._expected = key, rows, self.meet(self.rectangle.rows[rows])
 
     def left_out(
         self, alphas: Array, rows: slice | Array, residuals: Array, complements: Array
     ) -> Array:
         fixed = super().left_out(alphas, rows, residuals, complements)
         numbers = np.arange(rows.start, rows.stop) if isinstance(rows, slice) else rows
-        met = self._met(self._sample).at(np.searchsorted(self._sample, numbers))
+        assert self._expected is not None
+        _, expected, met = self._expected
         own = self.rectangle.kernel_diagonal(numbers)
         left = LeftOutNystrom(self, alphas, numbers, complements)
-        values = left.own_values(met, own, fixed)
-        truth = (self._Y - self.rectangle.means.astype(self._Y.dtype))[numbers, :, None]
-        return self.weighting.scale((truth - values).reshape(numbers.size, -1), numbers).reshape(
-            fixed.shape
-        )
-
-    def _met(self, sample: Array) -> _Met:
-        key = sample.tobytes()
-        if self._asked is None or self._asked[0] != key:
-            self._asked = key, self.meet(self.rectangle.rows[sample])
-        return self._asked[1]
+        values = left.own_values(met.at(np.searchsorted(expected, numbers)), own, fixed)
+        truth = self._Y[numbers] - self.rectangle.means.astype(self._Y.dtype)
+        errors = (truth[:, :, None] - values).reshape(numbers.size, -1)
+        return self.weighting.scale(errors, numbers).reshape(fixed.shape)
 
     def meet(self, rows: Rows) -> _Met:
         """Kernel rows √w k(x, x_j) of ``rows`` (m, d), times the basis, the targets and u."""
@@ -133,7 +143,7 @@ class NystromFactor(Factor):
         met = _Met(np.zeros((m, r)), np.zeros((m, t)), np.zeros(m))
         for part, block in self.centers.passes(self.rectangle.rows):
             A = self.rectangle.block_times(self.rectangle.axes, block, part)
-            for piece in blocks(rows.shape[0], max(1, _BLOCK // max(1, block.shape[0]))):
+            for piece in _pieces(rows.shape[0], block):
                 K = self.rectangle.kernel_between(rows[piece], block, part)
                 met.basis[piece] += K @ A
                 met.targets[piece] += K @ self.targets[part]
@@ -147,17 +157,15 @@ class NystromFactor(Factor):
         if key not in self._without:
             self._without[key] = self._fit_without(removed)
         rest = self._without[key]
-        t = self._Y.shape[1]
-        errors = np.empty((removed.size, t, alphas.size), self.targets.dtype)
+        C, intercepts = rest._every(alphas)
         queries = self.rectangle.rows[removed]
-        for i, alpha in enumerate(alphas):
-            C, intercepts = rest.coefficients(np.full(t, alpha))
-            values = np.zeros((removed.size, t))
-            for part, block in rest.centers.passes(rest.rectangle.rows):
-                for piece in blocks(removed.size, max(1, _BLOCK // max(1, block.shape[0]))):
-                    K = kernel_rectangle(self.centers.kernel, queries[piece].X, block.X)
-                    values[piece] += K @ C[part]
-            errors[:, :, i] = self._Y[removed] - (values + intercepts)
+        values = np.zeros((removed.size, intercepts.size))
+        for part, block in rest.centers.passes(rest.rectangle.rows):
+            for piece in _pieces(removed.size, block):
+                K = kernel_rectangle(self.centers.kernel, queries[piece].X, block.X)
+                values[piece] += K @ C[part].reshape(K.shape[1], -1)
+        values = values.reshape(removed.size, *intercepts.shape) + intercepts
+        errors = (self._Y[removed, :, None] - values).astype(self.targets.dtype)
         root = self.weighting.root
         return errors if root is None else errors * root[removed, None, None]
 
@@ -191,19 +199,20 @@ class NystromFactor(Factor):
             found[part] = left.sensitivities(met, K).T
         return self.weighting.scale(found)
 
-    def moves(self, alpha: float, queries: Any, sensitivities: Array) -> tuple[Array, Array]:
-        rows = np.arange(self.n)
-        alphas = np.array([alpha])
+    def moves(
+        self, alpha: float, queries: Any, errors: Array, unit: float
+    ) -> Callable[[int], Array]:
+        """By the errors of K̃, in which the models without a row are linear, not by their own."""
+        alphas, met = np.array([alpha]), self.meet(rows_of(queries))
         found = np.empty((self.n, queries.shape[0], self.targets.shape[1]), self.targets.dtype)
-        met = self.meet(rows_of(queries))
         for part, block in self.centers.passes(self.rectangle.rows):
-            numbers = rows[part]
-            _, _, residuals, complements = self.rectangle.at(alphas, numbers)
+            numbers = np.arange(part.start, part.stop)
+            _, residuals, complements = self.rectangle.at(alphas, numbers)
             fixed = super().left_out(alphas, numbers, residuals, complements)
             K = self.rectangle.kernel_between(rows_of(queries), block, part)
             left = LeftOutNystrom(self, alphas, numbers, complements)
             found[part] = left.moves(met, K, fixed[:, :, 0])
-        return rows, found
+        return lambda j: found[:, :, j] * unit
 
     def variances(self, alpha: float, queries: Any, prior: Array) -> Array:
         msg = (
@@ -211,6 +220,11 @@ class NystromFactor(Factor):
             'predictions, and so no posterior: use solver="rectangle", or the jackknife+ interval'
         )
         raise AttributeError(msg)
+
+
+def _pieces(m: int, block: Rows) -> list[slice]:
+    """``m`` rows in pieces whose kernel values with a block of others can be held."""
+    return blocks(m, max(1, _BLOCK // max(1, block.shape[0])))
 
 
 class _Met:

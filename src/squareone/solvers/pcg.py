@@ -104,10 +104,10 @@ class PcgFactor(Factor):
         rng = np.random.RandomState(self._seed)
         chosen = self._members = np.sort(rng.choice(there, size, replace=False))
         some = None if root is None else root[chosen]
-        whole = self.weighting.total_root**2
         part = float(size) if some is None else float(np.square(some, dtype=np.float64).sum())
+        share = 1.0 if size == there.size else self.weighting.total_root**2 / part
         intercept = self.weighting.direction is not None
-        return Preconditioner(self.centers, self.rows[chosen], some, whole / part, intercept, shift)
+        return Preconditioner(self.centers, self.rows[chosen], some, share, intercept, shift)
 
     # --- solving ---
 
@@ -285,6 +285,10 @@ class PcgFactor(Factor):
         here = self._center_rows[kept][basis.kept] if not kept.all() else self._center_rows
         weighting = self.weighting.without(removed)
         return PcgFactor(basis, self.rows, self._Y, weighting, here, self.limits, self._seed)
+
+    @property
+    def dropped_centers(self) -> Array:
+        return self.centers.dropped
 
     @property
     def explained_trace(self) -> float:

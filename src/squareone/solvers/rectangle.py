@@ -213,6 +213,10 @@ class RectangleFactor(RidgeFactor):
         return min(square, float(np.finfo(np.float64).max))
 
     @property
+    def dropped_centers(self) -> Array:
+        return self.centers.dropped
+
+    @property
     def explained_trace(self) -> float:
         """tr(K̃)/tr(K): the share of Σ k(x, x) that the centers explain, Σ |L⁻¹k(x)|².
 
@@ -352,24 +356,32 @@ class RectangleFactor(RidgeFactor):
             intercepts = self.means - self._mean @ C
         return C / C.dtype.type(self.centers.unit), intercepts
 
-    def moves(self, alpha: float, queries: Any, sensitivities: Array) -> tuple[Array, Array]:
-        rows = self._center_rows
-        if rows.size == 0:
-            return super().moves(alpha, queries, sensitivities)
-        alphas = np.array([alpha])
+    def moves(
+        self, alpha: float, queries: Any, errors: Array, unit: float
+    ) -> Callable[[int], Array]:
+        """Where a row is a center, more changes than its target's share."""
+        rows, alphas = self._center_rows, np.array([alpha])
+        sensitivities = self.sensitivities(alpha, queries)
         root = None if self.weighting.root is None else self.weighting.root[rows]
-        _, A, residuals, complements = self.at(alphas, rows)
-        errors = super().left_out(alphas, rows, residuals, complements)
+        A, residuals, complements = self.at(alphas, rows)
+        fixed = super().left_out(alphas, rows, residuals, complements)
         removal = CenterRemoval(self, alphas, A, self._center_places, complements)
-        return rows, removal.moves(self.view(queries), sensitivities[rows], errors, root)
+        further = removal.moves(self.view(queries), sensitivities[rows], fixed, root)
 
-    def at(self, alphas: Array, rows: Array) -> tuple[Array, Array, Array, Array]:
-        """Rows with their basis (m, k), residuals (m, t, L) and complements (m, L)."""
+        def of_column(j: int) -> Array:
+            change = sensitivities * errors[:, j, None]
+            change[rows] = further[:, :, j] * unit
+            return change
+
+        return of_column
+
+    def at(self, alphas: Array, rows: Array) -> tuple[Array, Array, Array]:
+        """Basis (m, k), residuals (m, t, L) and complements (m, L) of some rows (m,)."""
         A, residuals = self._fitted(alphas, rows)
         complements = np.square(A) @ self.filters(alphas)
         assert self.base_complements is not None
         complements += self.base_complements[rows, None]
-        return rows, A, residuals, np.maximum(complements, self.least_difference)
+        return A, residuals, np.maximum(complements, self.least_difference)
 
     def variances(self, alpha: float, queries: Any, prior: Array) -> Array:
         """That of f in the space of the centers, and all that they cannot explain of k(x, x)."""
