@@ -1,4 +1,4 @@
-"""Fits and predictions from files and generators are those from arrays."""
+"""Fits from files and generators are those from arrays."""
 
 import os
 
@@ -14,64 +14,33 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from squareone import RLSClassifier, RLSRegressor
 from squareone import centers as selectors
 from squareone.kernels import Gaussian
-from squareone.rows import ArrayRows, GeneratedRows, open_rows
+from squareone.rows import GeneratedRows, open_rows
 from squareone.solvers import center_basis, normal_passes, nystrom, rectangle
-from tests.estimators.data import refused
-from tests.rows.streams import DENSE, SPARSE, STREAMS, in_memory, some_rows
-
-rng = np.random.default_rng(1)
-n, d, m = 120, 4, 20
-X = some_rows(n, d)
-new = some_rows(150, d)[n:]
-y = np.sin(2.0 * X[:, 0]) + X[:, 1] + 0.1 * rng.standard_normal(n)
-two = y > np.median(y)
-weights = rng.uniform(0.5, 2.0, n)
-weights[[3, 50, 119]] = 0.0
-
-SOLVERS = {
-    "rectangle": {"solver": "rectangle", "centers": m},
-    "pcg": {"solver": "pcg", "centers": m, "tol": 1e-8},
-    "nystrom": {"solver": "nystrom", "centers": m},
-    "subset": {"solver": "subset", "centers": m},
-    "gram": {"solver": "gram", "kernel": "linear"},
-    "krylov": {"solver": "krylov", "kernel": "linear", "tol": 1e-8},
-    "svd": {"solver": "svd", "kernel": "linear"},
-    "cholesky": {"solver": "cholesky"},
-    "spectral": {"solver": "spectral"},
-}
-THIN = ["rectangle", "pcg", "nystrom", "subset"]
-SELECTORS = [
-    selectors.Uniform(m),
-    selectors.PivotedCholesky(m),
-    selectors.PivotedCholesky(m, pool=40),
-    selectors.TraceGreedy(m),
-    selectors.LeverageScores(m),
-    selectors.KMeans(m),
-]
-SOME_KINDS = ["npy", "parquet", "svmlight", "generated"]
-every_solver = pytest.mark.parametrize("solver", SOLVERS)
-every_thin_solver = pytest.mark.parametrize("solver", THIN)
-weighted_or_not = pytest.mark.parametrize("w", [None, weights], ids=["unweighted", "weighted"])
+from tests.estimators.stream_cases import (
+    SELECTORS,
+    SOLVERS,
+    SOME_KINDS,
+    THIN,
+    X,
+    assert_same_fit,
+    d,
+    every_solver,
+    every_thin_solver,
+    m,
+    n,
+    new,
+    regressor,
+    rng,
+    weighted_or_not,
+    weights,
+    y,
+)
+from tests.rows.streams import DENSE, SPARSE, STREAMS
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::squareone.errors.EstimateWarning"),
     pytest.mark.filterwarnings("ignore:X does not have valid feature names"),
 ]
-
-
-def regressor(solver, **more):
-    return RLSRegressor(**{"kernel": Gaussian(1.0), **SOLVERS[solver], **more})
-
-
-def assert_same_fit(found, expected):
-    assert found.plan_.solver == expected.plan_.solver
-    assert_allclose(found.alpha_, expected.alpha_, rtol=1e-9)
-    assert_allclose(found.predict(new), expected.predict(new), rtol=1e-9, atol=1e-9)
-    assert_allclose(found.loo_predictions_, expected.loo_predictions_, rtol=1e-8, atol=1e-8)
-    assert_allclose(found.best_score_, expected.best_score_, rtol=1e-8)
-    if hasattr(expected, "centers_"):
-        assert_array_equal(in_memory(found.centers_), in_memory(expected.centers_))
-        assert_array_equal(found.center_indices_, expected.center_indices_)
 
 
 # --- every kind of stream, every solver ---
@@ -264,204 +233,6 @@ def test_categories(solver, sparse, tmp_path):
     assert stream.sparse == sparse
     assert_allclose(found.predict(stream), expected.predict(rows), atol=1e-8)
     assert list(found.feature_names_in_) == stream.feature_names
-
-
-# --- predictions ---
-
-
-@pytest.mark.parametrize("make", STREAMS.values(), ids=STREAMS)
-@pytest.mark.parametrize("solver", ["rectangle", "gram", "spectral"])
-def test_every_kind_of_prediction(make, solver, tmp_path):
-    stream = make(X, tmp_path)
-    rows = stream[:]
-    model = regressor(solver, alpha=0.1).fit(X, y)
-    for method in ("predict", "predict_interval"):
-        values = getattr(model, method)(stream)
-        assert_allclose(values, getattr(model, method)(rows), rtol=1e-10, atol=1e-10)
-    settings = {"kernel": Gaussian(1.0), **SOLVERS[solver], "alpha": 0.1}
-    classifier = RLSClassifier(**settings).fit(X, two)
-    for method in ("predict", "predict_proba", "decision_function"):
-        values = getattr(classifier, method)(stream)
-        assert_allclose(values, getattr(classifier, method)(rows), rtol=1e-10, atol=1e-10)
-
-
-def read(path):
-    """What was written, (n,) or (n, k), and the names of its columns."""
-    if path.suffix == ".npy":
-        return np.load(path), None
-    table = pd.read_csv(path) if path.suffix == ".csv" else pd.read_parquet(path)
-    values = table.to_numpy()
-    return values[:, 0] if values.shape[1] == 1 else values, list(table.columns)
-
-
-@pytest.mark.parametrize("suffix", [".npy", ".csv", ".parquet"])
-@pytest.mark.parametrize("given", ["stream", "path", "array", "sparse"])
-def test_predictions_into_files(suffix, given, tmp_path, monkeypatch):
-    monkeypatch.setattr("squareone.estimators.afterwards._FILE_ROWS", 32)
-    stream = STREAMS["npy"](X, tmp_path)
-    rows = {"stream": stream, "path": tmp_path / "rows.npy", "array": X, "sparse": csr_array(X)}
-    path = tmp_path / f"out{suffix}"
-    model = regressor("rectangle", alpha=0.1).fit(X, y)
-    model.predict_file(rows[given], path)
-    values, names = read(path)
-    assert_allclose(values, model.predict(X), rtol=1e-9)
-    assert names in (None, ["prediction"])
-    model.predict_file(rows[given], path, method="predict_interval")
-    values, names = read(path)
-    assert_allclose(values, model.predict_interval(X), rtol=1e-9)
-    assert names in (None, ["lower", "upper"])
-
-
-@pytest.mark.parametrize("suffix", [".npy", ".csv", ".parquet"])
-@pytest.mark.parametrize("kind", ["parquet", "svmlight", "generated"])
-def test_classes_into_files(suffix, kind, tmp_path):
-    stream = STREAMS[kind](X, tmp_path)
-    labels = np.array(["elm", "oak", "yew"])[np.digitize(y, [0.5, 1.5])]
-    model = RLSClassifier(Gaussian(1.0), 0.1, solver="pcg", centers=m, tol=1e-8).fit(stream, labels)
-    path = tmp_path / f"out{suffix}"
-    for method in ("predict_proba", "decision_function"):
-        model.predict_file(stream, path, method=method)
-        values, names = read(path)
-        assert_allclose(values, getattr(model, method)(stream), rtol=1e-9, atol=1e-12)
-        assert names in (None, [f"{method}_{name}" for name in ("elm", "oak", "yew")])
-    if suffix != ".npy":  # which has numbers only
-        model.predict_file(stream, path)
-        assert_array_equal(read(path)[0], model.predict(stream))
-
-
-def test_several_targets_into_files(tmp_path):
-    model = regressor("rectangle", alpha=0.1).fit(X, np.column_stack([y, X[:, 0]]))
-    model.predict_file(X, tmp_path / "out.csv")
-    values, names = read(tmp_path / "out.csv")
-    assert names == ["predict_0", "predict_1"]
-    assert_allclose(values, model.predict(X), rtol=1e-9)
-
-
-def test_intervals_of_several_targets_into_files(tmp_path):
-    model = regressor("rectangle", alpha=0.1).fit(X, np.column_stack([y, X[:, 0]]))
-    model.predict_file(X, tmp_path / "out.csv", method="predict_interval")
-    assert read(tmp_path / "out.csv")[0].shape == (n, 4)
-
-
-@pytest.mark.filterwarnings("error:X does not have valid feature names")
-@pytest.mark.parametrize("given", ["stream", "path"])
-def test_names_of_features_are_compared(given, tmp_path):
-    """As predict does with the stream itself."""
-    frame = pd.DataFrame(X, columns=list("abcd"))
-    frame.to_parquet(tmp_path / "rows.parquet")
-    frame[list("dcba")].to_parquet(tmp_path / "turned.parquet")
-    model = regressor("rectangle", alpha=0.1).fit(open_rows(tmp_path / "rows.parquet"), y)
-    rows = {name: tmp_path / f"{name}.parquet" for name in ("rows", "turned")}
-    if given == "stream":
-        rows = {name: open_rows(path) for name, path in rows.items()}
-    model.predict_file(rows["rows"], tmp_path / "out.npy")
-    assert_allclose(np.load(tmp_path / "out.npy"), model.predict(frame))
-    with refused(ValueError, "feature names", "order"):
-        model.predict_file(rows["turned"], tmp_path / "out.npy")
-
-
-def test_what_cannot_be_written(tmp_path):
-    model = regressor("rectangle", alpha=0.1).fit(X, y)
-    with refused(ValueError, "method='score'", '"predict"'):
-        model.predict_file(X, tmp_path / "out.npy", method="score")
-    with refused(ValueError, "method='predict_proba'", '"predict"', '"predict_interval"'):
-        model.predict_file(X, tmp_path / "out.npy", method="predict_proba")
-    with refused(ValueError, ".npy", ".csv", ".parquet"):
-        model.predict_file(X, tmp_path / "out.txt")
-    with pytest.raises(FileNotFoundError):
-        model.predict_file(tmp_path / "nothing.npy", tmp_path / "out.npy")
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_file_appears_when_it_is_complete(tmp_path, monkeypatch):
-    monkeypatch.setattr("squareone.estimators.afterwards._FILE_ROWS", 32)
-    model = regressor("rectangle", alpha=0.1).fit(X, y)
-    (tmp_path / "out.csv").write_text("before\n")
-    rows = X.copy()
-    rows[100, 2] = np.nan
-    with refused(ValueError, "row 100", "column 2"):
-        model.predict_file(GeneratedRows(lambda: iter([rows]), (n, d)), tmp_path / "out.csv")
-    assert (tmp_path / "out.csv").read_text() == "before\n"
-    assert [path.name for path in tmp_path.iterdir()] == ["out.csv"]
-
-
-# --- what is wrong with a stream ---
-
-
-@every_solver
-def test_wrong_features(solver, tmp_path):
-    stream = STREAMS["parquet"](X, tmp_path)
-    model = regressor(solver, alpha=0.1).fit(stream, y)
-    assert list(model.feature_names_in_) == ["x0", "x1", "x2", "x3"]
-    with refused(ValueError, "3 features", "expecting 4 features"):
-        model.predict(open_rows(tmp_path / "rows.parquet", columns=["x0", "x1", "x2"]))
-    with refused(ValueError, "feature names", "order", "columns=['x0', 'x1', 'x2', 'x3']"):
-        model.predict(open_rows(tmp_path / "rows.parquet", columns=["x3", "x2", "x1", "x0"]))
-    pd.DataFrame(X, columns=list("abcd")).to_parquet(tmp_path / "others.parquet")
-    with refused(ValueError, "feature names", "['a', 'b', 'c', 'd'] were not seen", "columns="):
-        model.predict(open_rows(tmp_path / "others.parquet"))
-    with refused(ValueError, "3 features", "expecting 4 features"):
-        model.predict_file(ArrayRows(X[:, :3]), tmp_path / "out.npy")
-
-
-@every_solver
-@pytest.mark.parametrize("kind", ["npy", "parquet", "svmlight"])
-def test_missing_in_the_middle(solver, kind, tmp_path):
-    holes = X.copy()
-    holes[77, 2] = np.nan
-    stream = STREAMS[kind](holes, tmp_path)
-    model = regressor(solver, alpha=0.1)
-    with refused(ValueError, "row 77", "column", "NaN", "SimpleImputer"):
-        model.fit(stream, y)
-    assert not hasattr(model, "n_features_in_")
-    fitted = regressor(solver, alpha=0.1).fit(X, y)
-    with refused(ValueError, "row 77", "column", "NaN"):
-        fitted.predict(stream)
-
-
-@pytest.mark.parametrize("solver", ["rectangle", "pcg", "gram", "cholesky"])
-def test_as_many_targets_as_rows(solver, tmp_path):
-    with refused(ValueError, "120", "100"):
-        regressor(solver).fit(STREAMS["npy"](X, tmp_path), y[:100])
-    with refused(ValueError, "(100,)", "(120,)"):
-        regressor(solver).fit(STREAMS["npy"](X, tmp_path), y, weights[:100])
-
-
-def test_a_kernel_matrix_is_no_stream(tmp_path):
-    with refused(TypeError, "precomputed", "X[:]"):
-        RLSRegressor("precomputed").fit(STREAMS["npy"](np.eye(5) + 1.0, tmp_path), y[:5])
-
-
-@every_thin_solver
-@pytest.mark.parametrize("kind", ["csv", "svmlight", "parquet"])
-def test_a_file_that_shrank(solver, kind, tmp_path):
-    stream = STREAMS[kind](X, tmp_path)
-    STREAMS[kind](X[:60], tmp_path)
-    with pytest.raises((ValueError, OSError)) as said:
-        regressor(solver, alpha=0.1).fit(stream, y)
-    assert "rows" in str(said.value) or "open" in str(said.value).lower()
-
-
-@every_thin_solver
-def test_a_mapped_file_that_shrank(solver, tmp_path):
-    """Reading on would end the process."""
-    stream = STREAMS["npy"](X, tmp_path)
-    os.truncate(tmp_path / "rows.npy", 1000)
-    with refused(ValueError, "'rows.npy' has 1,000 bytes", "120 rows", "open it again"):
-        regressor(solver, alpha=0.1).fit(stream, y)
-
-
-@every_thin_solver
-def test_a_generator_that_gives_less_in_its_second_pass(solver):
-    passes = []
-
-    def blocks():
-        passes.append(len(passes))
-        return iter([X[:60], X[60 : n if len(passes) < 3 else 100]])
-
-    with refused(ValueError, "100 rows", "120 were expected", "every pass"):
-        regressor(solver, alpha=0.1, tol=1e-8).fit(GeneratedRows(blocks, (n, d)), y).predict(X)
-        regressor(solver, alpha=0.1).fit(GeneratedRows(blocks, (n, d)), y)
 
 
 # --- blocks are no matter ---

@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from ..arrays import Array
-from ..centers import Given, KMeans, Selector, Uniform, selector_from
+from ..centers import Selector, Uniform
 from ..centers.chosen import draw_rows
 from ..kernels import Gaussian, Kernel, Linear
 from ..kernels.names import BY_NAME, kernel_from
@@ -29,30 +29,24 @@ from ..selection import (
     folds_from_splits,
 )
 from ..selection.criteria import Criterion
-from ..solvers import CENTER_SOLVERS, Plan, Task, choose_centers, make_plan
+from ..solvers import Plan, Task, make_plan
 from ..solvers.memory import memory_limit as bytes_allowed
 from ..targets import Labels, Responses
 from ..threads import thread_budget
 from . import validation
+from .asked_centers import AskedCenters
 from .callbacks import CallbackSupport, fit_progress
+from .consistency import CRITERIA, SOLVERS, WITHOUT_ROWS, check_consistency
 from .problem import Problem, Request
 from .record import Record
 from .scoring import held_out_scorer
-from .thin import reduced
+from .subset import reduced
 from .walk import solve
 from .written import Written
 
 # Flops of each thread that take more than a second everywhere: progress is shown from the start.
 _LENGTHY = 1.5e11
 
-CRITERIA = ("loo", "gcv", "holdout", "marginal_likelihood")
-EXACT_SOLVERS = ("cholesky", "gram", "krylov", "spectral", "svd")
-SOLVERS = ("auto", *EXACT_SOLVERS, *CENTER_SOLVERS)
-#: Criteria that leave no rows out.
-WITHOUT_ROWS = ("gcv", "marginal_likelihood")
-#: Rows up to which leave-one-out is over all of them where there are centers; beyond that so many
-#: random ones, with iterations fewer.
-ALL_ROWS, LOO_ROWS = 20_000, (5_000, 4_000)
 #: Iterations where ``max_iter`` says nothing.
 MOST_ITERATIONS = 1000
 
@@ -225,8 +219,9 @@ class RegularisedLeastSquares(CallbackSupport, Written):
         kernel = kernel_from(self.kernel)
         kernel.check_parameters()
         searched = free_width(kernel) != ""
-        self._check_consistency(kernel, groups)
-        selector = self._selector()
+        check_consistency(self, kernel, groups)
+        asked = AskedCenters(self.centers, self.solver, self.loo_rows, self.time_limit)
+        selector = asked.selector()
         given = validation.is_precomputed(kernel)
         X = validation.check_rows(self, X, reset=True, sparse=not given)
         if given:
@@ -242,7 +237,7 @@ class RegularisedLeastSquares(CallbackSupport, Written):
         # centers are the same whatever else is drawn
         centers_seed = int(deepcopy(rng).randint(2**31 - 1))
         criterion = self._criterion(X, y, targets, kept, groups, rng, alpha)
-        m = self._count(selector, kept.size)
+        m = asked.count(selector, kept.size)
         per_target = self.alpha_per_target and columns.shape[1] > 1
         scorer = held_out_scorer(
             self.scoring,
@@ -279,12 +274,12 @@ class RegularisedLeastSquares(CallbackSupport, Written):
             without_rows=self.cv is None and self.criterion in WITHOUT_ROWS,
         )
         limit = bytes_allowed(self.memory_limit)
-        task = self._with_centers(task, limit)
+        task = asked.planned(task, limit)
         plan = make_plan(task, self.solver, limit)
         if plan.task.centers and selector is None:
             selector = Uniform(plan.task.centers)
-        if isinstance(self.centers, str):
-            plan = replace(plan, reason=f"{plan.reason}; {self._chosen_centers(plan)}")
+        if asked.automatic:
+            plan = replace(plan, reason=f"{plan.reason}; {asked.why(plan)}")
         if self.checkpoint is not None and not plan.task.centers:
             msg = (
                 "checkpoint is for fits with centers, and here all rows are: set centers, or leave "
@@ -319,128 +314,7 @@ class RegularisedLeastSquares(CallbackSupport, Written):
             checkpoint=self.checkpoint,
         )
 
-    # --- centers ---
-
-    def _selector(self) -> Selector | None:
-        """What chooses the centers; None where all rows are, or how many is still to be chosen."""
-        if self.centers is None or isinstance(self.centers, str):
-            return None
-        selector = selector_from(self.centers)
-        selector.check_parameters()
-        no_rows = isinstance(selector, KMeans)
-        no_rows = no_rows or (isinstance(selector, Given) and selector.indices is None)
-        if no_rows and self.solver == "subset":
-            msg = (
-                'solver="subset" fits the rows that are centers, and these centers are points: use '
-                'solver="rectangle", or give their indices, centers=Given(points, indices=...)'
-            )
-            raise ValueError(msg)
-        return selector
-
-    def _asked(self) -> str:
-        """The parameter in a few words."""
-        shape = np.shape(self.centers)
-        return f"an array of shape {shape}" if shape else repr(self.centers)
-
-    def _count(self, selector: Selector | None, n: int) -> int:
-        """How many centers were asked for; zero where nothing was said."""
-        if selector is None:
-            return 0
-        if isinstance(selector, Given):
-            shape = np.shape(selector.points)
-            if not shape or shape[0] == 0:
-                msg = (
-                    f"centers of shape {shape} were given: a number of centers, or points (m, d), "
-                    "at least one, is expected"
-                )
-                raise ValueError(msg)
-            return int(shape[0])
-        count = int(selector.count)
-        if count > n:
-            msg = (
-                f"centers={self.centers!r} asks for {count:,} centers, and there are {n:,} rows of "
-                "positive weight: ask for fewer, or for all of them with centers=None"
-            )
-            raise ValueError(msg)
-        return count
-
-    def _chosen_centers(self, plan: Plan) -> str:
-        """How many centers there are, and why."""
-        if not plan.task.centers:
-            return 'centers="auto" took all rows, since that fits'
-        limits = "" if self.time_limit is None else f" in {self.time_limit:.3g} s"
-        text = f'{plan.task.centers:,} centers are what centers="auto" found room and time for'
-        if self.time_limit is not None and plan.expected() > 2.0 * self.time_limit:
-            text = f"{plan.task.centers:,} centers, the fewest, which need more than was allowed"
-        return f"{text}{limits}"
-
-    def _with_centers(self, task: Task, limit: float) -> Task:
-        """The number of centers where it is to be chosen, and the rows that are left out."""
-        thin = task.centers > 0 or self.solver in CENTER_SOLVERS
-        if isinstance(self.centers, str):
-            m = choose_centers(task, limit, self.time_limit)
-            if not m and thin:
-                m = task.n
-            task = replace(task, centers=m)
-            thin = m > 0
-        if not thin:
-            return task
-        asked = self.loo_rows
-        if isinstance(asked, str):
-            dear = self.solver in ("pcg", "nystrom")
-            asked = LOO_ROWS[dear] if task.n > ALL_ROWS else None
-        sampled = 0 if asked is None or asked >= task.n else int(asked)
-        return replace(task, sampled=sampled)
-
-    def _check_consistency(self, kernel: Kernel, groups: Any) -> None:
-        """Refuse parameters that do not fit together, before any work."""
-        if self.centers is not None and self.solver in EXACT_SOLVERS:
-            msg = (
-                f'solver="{self.solver}" has all rows as centers, and centers={self._asked()} was '
-                'given: use solver="rectangle", "pcg", "nystrom", "subset" or "auto"'
-            )
-            raise ValueError(msg)
-        thin = self.centers is not None or self.solver in CENTER_SOLVERS
-        if thin and not kernel.has_formula:
-            msg = (
-                f"centers need a kernel that can be evaluated on rows, got {kernel!r}: use "
-                "centers=None, or give rows and another kernel"
-            )
-            raise ValueError(msg)
-        if self.checkpoint is not None and self.solver in (*EXACT_SOLVERS, "subset"):
-            msg = (
-                f'solver="{self.solver}" has no state to be kept on its way: checkpoint is for '
-                'solver="rectangle", "nystrom" and "pcg"'
-            )
-            raise ValueError(msg)
-        if self.time_limit is not None and not isinstance(self.centers, str):
-            msg = (
-                f'time_limit={self.time_limit!r} is for centers="auto", which chooses how many '
-                f"there is time for; centers={self._asked()} leaves nothing to choose"
-            )
-            raise ValueError(msg)
-        if self.solver in ("svd", "gram", "krylov") and not isinstance(kernel, Linear):
-            msg = (
-                f'solver="{self.solver}" works with features and needs kernel="linear", got '
-                f'{kernel!r}. Use "cholesky", "spectral" or "auto"'
-            )
-            raise ValueError(msg)
-        without_rows = self.criterion in WITHOUT_ROWS
-        if self.scoring is not None and self.cv is None and without_rows:
-            msg = (
-                f'criterion="{self.criterion}" holds no rows out, so there is nothing for '
-                f'scoring={self.scoring!r} to score: use criterion="loo", "holdout" or cv'
-            )
-            raise ValueError(msg)
-        if self.cv is not None and self.criterion != "loo":
-            msg = (
-                f"cv={self.cv!r} and criterion={self.criterion!r} both say how alpha is chosen: "
-                "set one of them"
-            )
-            raise ValueError(msg)
-        if groups is not None and self.cv is None:
-            msg = "groups were given, but cv is None: pass a splitter such as GroupKFold() as cv"
-            raise ValueError(msg)
+    # --- how λ is chosen ---
 
     def _criterion(
         self,

@@ -30,6 +30,7 @@ from . import thin
 from .looks import Step
 from .problem import WORTH_A_WARNING, Problem
 from .search import search
+from .thin_width import choose_thin_width
 from .validation import in_memory
 from .width import choose_width
 
@@ -64,7 +65,7 @@ def solve(problem: Problem) -> Outcome:
 def _solve_with_centers(problem: Problem) -> Outcome:
     """The same where coefficients belong to centers."""
     searching = free_width(problem.kernel) != ""
-    steps = thin.choose_width(problem, choose_width) if searching else []
+    steps = choose_thin_width(problem, choose_width) if searching else []
     centers = thin.choose_centers(problem)
     factor = thin.build(problem, centers)
     return _finish(problem, factor, _choose(problem, factor), steps, centers)

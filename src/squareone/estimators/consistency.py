@@ -1,0 +1,69 @@
+"""Parameters that do not fit together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..kernels import Kernel, Linear
+from ..solvers import CENTER_SOLVERS
+
+CRITERIA = ("loo", "gcv", "holdout", "marginal_likelihood")
+EXACT_SOLVERS = ("cholesky", "gram", "krylov", "spectral", "svd")
+SOLVERS = ("auto", *EXACT_SOLVERS, *CENTER_SOLVERS)
+#: Criteria that leave no rows out.
+WITHOUT_ROWS = ("gcv", "marginal_likelihood")
+
+
+def check_consistency(estimator: Any, kernel: Kernel, groups: Any) -> None:
+    """Refuse parameters that do not fit together, before any work."""
+    shape = np.shape(estimator.centers)
+    centers = f"an array of shape {shape}" if shape else repr(estimator.centers)
+    if estimator.centers is not None and estimator.solver in EXACT_SOLVERS:
+        msg = (
+            f'solver="{estimator.solver}" has all rows as centers, and centers={centers} was '
+            'given: use solver="rectangle", "pcg", "nystrom", "subset" or "auto"'
+        )
+        raise ValueError(msg)
+    thin = estimator.centers is not None or estimator.solver in CENTER_SOLVERS
+    if thin and not kernel.has_formula:
+        msg = (
+            f"centers need a kernel that can be evaluated on rows, got {kernel!r}: use "
+            "centers=None, or give rows and another kernel"
+        )
+        raise ValueError(msg)
+    if estimator.checkpoint is not None and estimator.solver in (*EXACT_SOLVERS, "subset"):
+        msg = (
+            f'solver="{estimator.solver}" has no state to be kept on its way: checkpoint is for '
+            'solver="rectangle", "nystrom" and "pcg"'
+        )
+        raise ValueError(msg)
+    if estimator.time_limit is not None and not isinstance(estimator.centers, str):
+        msg = (
+            f'time_limit={estimator.time_limit!r} is for centers="auto", which chooses how many '
+            f"there is time for; centers={centers} leaves nothing to choose"
+        )
+        raise ValueError(msg)
+    if estimator.solver in ("svd", "gram", "krylov") and not isinstance(kernel, Linear):
+        msg = (
+            f'solver="{estimator.solver}" works with features and needs kernel="linear", got '
+            f'{kernel!r}. Use "cholesky", "spectral" or "auto"'
+        )
+        raise ValueError(msg)
+    without_rows = estimator.criterion in WITHOUT_ROWS
+    if estimator.scoring is not None and estimator.cv is None and without_rows:
+        msg = (
+            f'criterion="{estimator.criterion}" holds no rows out, so there is nothing for '
+            f'scoring={estimator.scoring!r} to score: use criterion="loo", "holdout" or cv'
+        )
+        raise ValueError(msg)
+    if estimator.cv is not None and estimator.criterion != "loo":
+        msg = (
+            f"cv={estimator.cv!r} and criterion={estimator.criterion!r} both say how alpha is "
+            "chosen: set one of them"
+        )
+        raise ValueError(msg)
+    if groups is not None and estimator.cv is None:
+        msg = "groups were given, but cv is None: pass a splitter such as GroupKFold() as cv"
+        raise ValueError(msg)
