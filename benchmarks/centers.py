@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.compose import TransformedTargetRegressor
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import Ridge
@@ -230,7 +231,9 @@ def _housing_model(kind: str) -> Any:
     if kind == "SVR":
         grid = {"C": [1.0, 10.0], "gamma": [0.1, 0.3, 1.0]}
         search = GridSearchCV(SVR(), grid, cv=3, n_jobs=2)
-        return make_pipeline(StandardScaler(), search)
+        # its C and ε are in the units of y
+        scaled = TransformedTargetRegressor(search, transformer=StandardScaler())
+        return make_pipeline(StandardScaler(), scaled)
     return make_pipeline(StandardScaler(), RLSRegressor(centers="auto"))
 
 

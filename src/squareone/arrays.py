@@ -47,16 +47,14 @@ def blocks(n: int, size: int) -> list[slice]:
 
 
 def lower_tiles(n: int) -> list[tuple[slice, slice]]:
-    """Tiles covering the lower triangle, the longest row of tiles first so that cores end together.
+    """Tiles covering the lower triangle, those on the diagonal last.
 
-    A tile on the diagonal covers its own strict upper corner too.
+    These cover their own strict upper corners too, but symmetry can halve their work: cores end
+    together if the smaller pieces come last.
     """
     sides = blocks(n, TILE)
-    return [
-        (rows, columns)
-        for i, rows in reversed(list(enumerate(sides)))
-        for columns in sides[: i + 1]
-    ]
+    below = [(rows, columns) for i, rows in enumerate(sides) for columns in sides[:i]]
+    return [*reversed(below), *((rows, rows) for rows in sides)]
 
 
 # --- factorisations -----------------------------------------------------------------------------

@@ -82,47 +82,45 @@ class CenterBasis:
     ) -> None:
         self.kernel = kernel
         self.dtype = dtype
-        exact = points.astype(np.float64, copy=False)
-        K = self._matrix(exact)
-        low, high = _SAFE[dtype]
-        peak = float(np.max(np.diagonal(K), initial=0.0))
-        self.unit = 1.0 if low < peak < high else power_of_two(np.diagonal(K))
-        if self.unit != 1.0:
-            K /= self.unit
-        self._factor(K, exact)
-        del K
-        if compact:
-            self.factor = self.factor.astype(dtype, copy=False)
+        self._factor(points.astype(np.float64, copy=False), dtype if compact else np.dtype(float))
         self._casts: dict[np.dtype, Array] = {}
         self.points = points if self.dropped.size == 0 else points[self.kept]
         self._prepared = rows_of(self.points)
         self._origin = origin_of(self.points) if self.size else np.zeros(points.shape[1], dtype)
         self._right = kernel.right(self.points, self._origin)
 
-    def _factor(self, K: Array, points: Any) -> None:
-        """Plain Cholesky where that is safe, which is several times as fast; else with pivots."""
-        m = K.shape[0]
-        norm = frobenius_norm(K)
+    def _factor(self, points: Any, dtype: np.dtype) -> None:
+        """Plain Cholesky where that is safe, which is several times as fast; else with pivots.
+
+        There is one square at a time, and where some centers are dropped the factor beside it.
+        """
+        K = self._matrix(points)
+        low, high = _SAFE[self.dtype]
         diagonal = np.diagonal(K).copy()
+        peak = float(np.max(diagonal, initial=0.0))
+        self.unit = 1.0 if low < peak < high else power_of_two(diagonal)
+        if self.unit != 1.0:
+            K /= self.unit
+        m, norm = K.shape[0], frobenius_norm(K)
         share = m * float(np.finfo(self.dtype).eps)
-        tolerance = share * float(np.max(diagonal, initial=0.0))
         order, rank = np.arange(m), m
         try:
             cholesky(K)
-            independent = bool((np.square(np.diagonal(K)) > tolerance).all())
+            independent = bool((np.square(np.diagonal(K)) > share * peak / self.unit).all())
         except SingularSystemError:
             independent = False
         if not independent:
+            del K
             K = self._matrix(points)
             if self.unit != 1.0:
                 K /= self.unit
             rank, order = pivoted_cholesky(K, share)
-            K = np.ascontiguousarray(K[:rank, :rank])
+            K = np.ascontiguousarray(K[:rank, :rank], dtype=dtype)
         clear_upper(K)
-        self.factor = K
         self.kept, self.dropped = order[:rank], np.sort(order[rank:])
         rcond = reciprocal_condition(K, norm) if rank else 1.0
         self.condition = 1.0 / rcond if rcond > 0 else np.inf
+        self.factor = K.astype(dtype, copy=False)
 
     def _matrix(self, points: Any) -> Array:
         if points.shape[0] == 0:  # all of them were among the rows left out

@@ -10,13 +10,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import TILE, Array, blocks
+from ..arrays import Array, blocks, lower_tiles
+from ..threads import for_each
 from .feature_sums import FeatureSums
 
 # Rows of a multiple of so many numbers are slow to walk through.
 _STRIDE = 128
 # Directions that are summed apart: a share of all, or this many; and products that find them.
 _SHARE, _FEWEST, _PRODUCTS = 60, 32, 2
+# Columns of kernel values from which they are taken off at a time.
+_COLUMNS = 256
 
 
 class Deflation:
@@ -46,10 +49,11 @@ class Deflation:
     def __init__(self, L: Array, condition: float, dtype: np.dtype) -> None:
         r = L.shape[0]
         q = min(max(r // _SHARE, _FEWEST), r)
-        V = np.random.RandomState(0).standard_normal((r, q))
+        V = np.random.RandomState(0).standard_normal((r, q)).astype(dtype)
+        L = L.astype(dtype, copy=False)  # directions need not be exact
         for _ in range(_PRODUCTS):
             V, _ = np.linalg.qr(L @ (L.T @ V))
-        half = L.T @ V
+        half = (L.T @ V).astype(np.float64)
         values, turn = np.linalg.eigh(half.T @ half)  # ascending
         shares = np.maximum(values, 0.0) / max(float(values[-1]), np.finfo(np.float64).tiny)
         # those beyond the square root would lose as much among themselves as the rest does
@@ -59,6 +63,7 @@ class Deflation:
         if (r + np.count_nonzero(apart)) % _STRIDE == 0:  # rows that far apart share a cache line
             apart[np.argmax(apart)] = False
         self.vectors = np.ascontiguousarray((V @ turn)[:, apart].astype(dtype))
+        self._transposed = np.ascontiguousarray(self.vectors.T)
 
     @property
     def size(self) -> int:
@@ -68,7 +73,8 @@ class Deflation:
     def split(self, K: Array, apart: Array) -> None:
         """Overwrite kernel values (b, r) by what is left of them, and ``apart`` (b, q) by Qᵀk."""
         np.matmul(K, self.vectors, out=apart)
-        K -= apart @ self.vectors.T
+        for columns in blocks(K.shape[1], _COLUMNS):  # what is taken off stays in the cache
+            K[:, columns] -= apart @ self._transposed[:, columns]
 
     def joined(self, sums: FeatureSums) -> FeatureSums:
         """Sums of k from those of the split features (r + q of them)."""
@@ -78,12 +84,15 @@ class Deflation:
         def down(A: Array) -> Array:
             return A[:r] + Q @ A[r:]
 
-        gram = sums.gram[:r, :r].copy()
+        gram = np.empty((r, r))
         beside = sums.gram[r:, :r] + 0.5 * _symmetric(sums.gram[r:, r:]) @ Q.T
-        half = Q @ beside
-        for rows in blocks(r, TILE):  # of which the lower triangle is meant
-            gram[rows, : rows.stop] += half[rows, : rows.stop]
-            gram[rows, : rows.stop] += half[: rows.stop, rows].T
+
+        def join(tile: tuple[slice, slice]) -> None:
+            rows, columns = tile
+            gram[tile] = sums.gram[tile] + Q[rows] @ beside[:, columns]
+            gram[tile] += beside[:, rows].T @ Q[columns].T
+
+        for_each(join, lower_tiles(r))
         return FeatureSums(
             gram,
             down(sums.first),

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Array, blocks, eigh
+from ..arrays import TILE, Array, blocks, eigh
 from ..kernels.tiles import kernel_rectangle
 from ..rows import Rows, rows_of
 from ..threads import for_each, shared_cores
@@ -179,12 +179,12 @@ class RectangleFactor(RidgeFactor):
     def _decompose(self) -> None:
         """Axes and squares of the centred features."""
         sums, intercept = self._sums, self.weighting.direction is not None
-        gram, mean = sums.gram.copy(), np.zeros(self.centers.size)
-        if intercept:
-            mean = sums.first / sums.total
-            gram -= np.outer(mean, sums.first)
         large = self.targets.dtype == np.float32 and self.centers.size > LARGE
-        values, V = eigh(gram.astype(np.float32) if large else gram)
+        gram = np.empty(sums.gram.shape, np.float32 if large else np.float64)
+        mean = sums.first / sums.total if intercept else np.zeros(self.centers.size)
+        for part in blocks(mean.size, TILE):  # centred in float64
+            gram[part] = sums.gram[part] - np.outer(mean[part], sums.first)
+        values, V = eigh(gram)
         self.squares = np.maximum(values.astype(np.float64), 0.0)
         L = self.centers.factor
         self._vectors: Array | None = V
