@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from squareone import RLSRegressor
 from squareone import centers as selectors
 from squareone.kernels import Gaussian
-from tests.rows.streams import in_memory, some_rows
+from tests.rows.made import in_memory, some_rows
 
 rng = np.random.default_rng(1)
 n, d, m = 120, 4, 20

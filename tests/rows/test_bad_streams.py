@@ -10,7 +10,8 @@ import pytest
 from scipy.sparse import csr_array
 
 from squareone.rows import ArrayRows, GeneratedRows, open_rows
-from tests.rows.streams import DENSE, STREAMS, Sliced, some_rows
+from tests.rows.made import some_rows
+from tests.rows.streams import DENSE, STREAMS, Sliced
 
 n, d = 40, 4
 

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 
 from squareone.rows import GeneratedRows, StreamedRows, rows_of
-from tests.rows.streams import in_memory, some_rows
+from tests.rows.made import in_memory, some_rows
 
 n, d = 50, 5
 

@@ -11,7 +11,8 @@ from scipy.sparse import issparse
 from sklearn.model_selection import train_test_split
 
 from squareone.rows import ArrayRows, GeneratedRows, open_rows, rows_of, save_rows
-from tests.rows.streams import DENSE, SPARSE, STREAMS, Sliced, in_memory, some_rows
+from tests.rows.made import in_memory, some_rows
+from tests.rows.streams import DENSE, SPARSE, STREAMS, Sliced
 
 n, d = 40, 4
 

@@ -14,7 +14,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
 from squareone.rows import CSVRows, SVMLightRows, open_rows, save_rows
-from tests.rows.streams import in_memory, some_rows
+from tests.rows.made import in_memory, some_rows
+
+pytest.importorskip("pyarrow")
 
 n = 60
 NAMES = ["trees.parquet", "trees.feather", "trees.csv", "trees.tsv.gz"]
