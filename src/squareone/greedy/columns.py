@@ -1,0 +1,97 @@
+"""Columns of the kernel matrix for points that may become centers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..arrays import Array
+from ..kernels import Kernel, Precomputed
+from ..kernels.tiles import kernel_rectangle
+from ..rows import rows_of
+
+# Rows that are read at a time.
+_ROWS = 65_536
+
+
+class Columns:
+    """√w (k(x, x_i) + ε at row i itself) over all rows x, for any candidate: point and kernel.
+
+    A candidate is a number: the kernel's times n, and the point's.
+
+    Parameters
+    ----------
+    kernels : sequence of Kernel
+        With numbers for parameters.
+    X : array (n, d), CSR matrix, Stream, or kernel matrix (n, n)
+    root : array (n,) or None
+        √w.
+    epsilon : float
+        ε, which is divided by the weight of a row as the λ of regularised least squares is: with
+        all points as centers, and no other regularisation, the fit is that one with λ = ε.
+
+    Notes
+    -----
+    **Cost**: n·d multiplications for a column; memory for the columns, as many as are kept.
+    """
+
+    def __init__(
+        self,
+        kernels: Sequence[Kernel],
+        X: Any,
+        root: Array | None,
+        epsilon: float,
+        *,
+        kept_bytes: float = 0.0,
+    ) -> None:
+        self.kernels = list(kernels)
+        self.X = X
+        self.n = X.shape[0]
+        self.dtype = X.dtype
+        self._root = root
+        self._epsilon = epsilon
+        self._kept: dict[int, Array] = {}
+        self._room = int(kept_bytes // (self.n * self.dtype.itemsize))
+
+    @property
+    def count(self) -> int:
+        """How many candidates there are."""
+        return self.n * len(self.kernels)
+
+    def of(self, candidates: Array) -> Array:
+        """Columns (n, b) of ``candidates`` (b,), in Fortran order; not to be changed by others."""
+        result = np.empty((self.n, candidates.size), self.dtype, order="F")
+        missing = []
+        for j, candidate in enumerate(candidates.tolist()):
+            if candidate in self._kept:
+                result[:, j] = self._kept[candidate]
+            else:
+                missing.append(j)
+        for number, kernel in enumerate(self.kernels):
+            places = [j for j in missing if candidates[j] // self.n == number]
+            if places:
+                points = candidates[places] % self.n
+                result[:, places] = self._evaluated(kernel, points)
+        for j in missing:
+            if len(self._kept) < self._room:
+                self._kept[int(candidates[j])] = result[:, j].copy()
+        return result
+
+    def _evaluated(self, kernel: Kernel, points: Array) -> Array:
+        K = np.empty((self.n, points.size), self.dtype)
+        if isinstance(kernel, Precomputed):
+            K[...] = self.X[:, points]
+        else:
+            centers = rows_of(self.X)[points].X
+            for part, block in rows_of(self.X).row_blocks(_ROWS):
+                K[part] = kernel_rectangle(kernel, block.X, centers)
+        if self._epsilon:
+            shift = np.full(points.size, self._epsilon)
+            if self._root is not None:
+                shift /= np.square(self._root[points], dtype=np.float64)
+            K[points, np.arange(points.size)] += shift.astype(K.dtype)
+        if self._root is not None:
+            K *= self._root[:, None]
+        return K
