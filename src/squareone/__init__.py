@@ -1,7 +1,8 @@
 """Learning with the square loss.
 
 Every λ and the exact leave-one-out error from one factorisation: :class:`RLSRegressor` and
-:class:`RLSClassifier`, with the kernels of :mod:`squareone.kernels` and the tables and figures of
+:class:`RLSClassifier`; models with few centers, chosen greedily: :class:`OROLSRegressor` and
+:class:`OROLSClassifier`. With the kernels of :mod:`squareone.kernels` and the tables and figures of
 :mod:`squareone.report`; :func:`save` and :func:`load` keep what was learned in a file, and
 :func:`to_onnx` writes it as an ONNX file.
 """
@@ -9,11 +10,13 @@ Every λ and the exact leave-one-out error from one factorisation: :class:`RLSRe
 from typing import Any
 
 from . import kernels
-from .estimators import RLSClassifier, RLSRegressor
+from .estimators import OROLSClassifier, OROLSRegressor, RLSClassifier, RLSRegressor
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "OROLSClassifier",
+    "OROLSRegressor",
     "RLSClassifier",
     "RLSRegressor",
     "__version__",

@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.multiclass import check_classification_targets
 
 from ..arrays import Array
 from ..files import Fields, refuse
@@ -18,10 +17,9 @@ from ..models.probabilities import CALIBRATIONS
 from ..targets import CODINGS, Coding, Labels, OneVsAll
 from .base import RegularisedLeastSquares
 from .bounded import Bounded
-from .class_weights import with_class_weight
 from .problem import Problem, Request
 from .record import Record
-from .target_validation import check_labels
+from .target_validation import coded_labels, weights_of_classes
 from .thresholds import check_threshold, find_thresholds, is_metric
 
 
@@ -276,10 +274,7 @@ n_features_in_, feature_names_in_
         check_threshold(self.threshold, targets, t, weighted=weights is not None)
 
     def _read_targets(self, X: Array, y: Any) -> tuple[Array, Labels, Array]:
-        y = check_labels(y, X)
-        check_classification_targets(y)
-        targets = Labels.of(y).coded(self._coding(), rotated=not self.alpha_per_target)
-        return y, targets, targets.columns(y, X.dtype)
+        return coded_labels(y, X, self._coding(), rotated=not self.alpha_per_target)
 
     def _coding(self) -> Any:
         """The coding, by its name where it has one; what is none is refused by ``fit``."""
@@ -287,14 +282,7 @@ n_features_in_, feature_names_in_
         return self.coding if kind is None else kind()
 
     def _row_weights(self, y: Array, weights: Array | None) -> Array | None:
-        weights = with_class_weight(self.class_weight, y, weights)
-        if weights is not None and y.ndim == 1 and np.unique(y[weights > 0]).size < 2:
-            msg = (
-                "the rows of positive weight are of one class only: a classifier needs at least "
-                "two classes to tell apart"
-            )
-            raise ValueError(msg)
-        return weights
+        return weights_of_classes(self.class_weight, y, weights)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -10,6 +10,8 @@ from ..centers import Given, KMeans, LeverageScores, PivotedCholesky, TraceGreed
 from ..files import Fields, Known, refuse
 from ..targets import CODINGS
 from .classifier import RLSClassifier
+from .orols_classifier import OROLSClassifier
+from .orols_regressor import OROLSRegressor
 from .regressor import RLSRegressor
 
 #: Transformers whose state is numbers and texts, and what combines them.
@@ -46,7 +48,9 @@ _SELECTORS = {
     for kind in (Given, KMeans, LeverageScores, PivotedCholesky, TraceGreedy, Uniform)
 }
 _VALUES = _KERNELS | _CODINGS | _SELECTORS
-_ESTIMATORS = {kind.__name__: kind for kind in (RLSClassifier, RLSRegressor)}
+_ESTIMATORS = {
+    kind.__name__: kind for kind in (OROLSClassifier, OROLSRegressor, RLSClassifier, RLSRegressor)
+}
 # Parameters that a fitted model is done with.
 _SPARE = ("cv", "scoring", "random_state", "threshold", "checkpoint")
 
@@ -54,7 +58,9 @@ _SPARE = ("cv", "scoring", "random_state", "threshold", "checkpoint")
 def known(name: str) -> Known | None:
     """What is known about the class called ``name``; None if it has no place in a file."""
     if name in _ESTIMATORS:
-        return Known(_ESTIMATORS[name], _learned, _relearn, _SPARE)
+        kind = _ESTIMATORS[name]
+        spare = [parameter for parameter in _SPARE if parameter in kind._parameter_constraints]
+        return Known(kind, _learned, _relearn, tuple(spare))
     if name in _VALUES:
         return Known(_VALUES[name], _nothing, _nothing_from)
     if name in _MODULES:

@@ -14,6 +14,7 @@ from ..errors import FileFormatError
 from ..files import Fields, Reader, Writer, read, write
 from .base import RegularisedLeastSquares
 from .known import known
+from .orols import OrthogonalLeastSquares
 
 #: Changes whenever an older version of this program could not read what is written.
 FORMAT = 1
@@ -36,7 +37,7 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
 
     Parameters
     ----------
-    estimator : RLSRegressor, RLSClassifier or Pipeline
+    estimator : estimator of squareone or Pipeline
         Fitted. The other steps of a pipeline are scikit-learn's scalers, imputers, encoders, PCA,
         polynomial features, and a ``ColumnTransformer`` or pipelines of these.
     path : str or PathLike
@@ -81,16 +82,16 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     write(path, tree, writer.tensors)
 
 
-def _last(estimator: Any) -> RegularisedLeastSquares:
+def _last(estimator: Any) -> Any:
     """The estimator of this library, alone or at the end of a pipeline."""
     last = estimator
     if type(estimator).__name__ == "Pipeline":
         last = [step for _, step in estimator.steps][-1]
-    if isinstance(last, RegularisedLeastSquares):
+    if isinstance(last, RegularisedLeastSquares | OrthogonalLeastSquares):
         return last
     inside = " Save its best_estimator_" if hasattr(estimator, "best_estimator_") else ""
     msg = (
-        "a fitted RLSRegressor or RLSClassifier, alone or at the end of a Pipeline, can be saved, "
+        "a fitted estimator of squareone, alone or at the end of a Pipeline, can be saved, "
         f"got {type(estimator).__name__}.{inside or ' Use joblib.dump for anything else'}"
     )
     raise TypeError(msg)
@@ -110,7 +111,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 
     Returns
     -------
-    RLSRegressor, RLSClassifier or Pipeline
+    estimator of squareone or Pipeline
         Fitted; its predictions are those before it was saved, bit for bit.
 
     Raises

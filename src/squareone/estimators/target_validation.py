@@ -5,9 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from ..arrays import Array
+from ..targets import Coding, Labels
+from .class_weights import with_class_weight
 from .validation import check_scale, refuse_masked
 
 
@@ -106,3 +109,23 @@ def _check_finite(y: Array) -> None:
     what = "NaN" if np.isnan(y).any() else "infinity or a value too large for dtype('float64')"
     msg = f"Input y contains {what}. Drop or fill such rows"
     raise ValueError(msg)
+
+
+def coded_labels(y: Any, X: Array, coding: Coding, *, rotated: bool) -> tuple[Array, Labels, Array]:
+    """y checked, its classes in a coding, and their columns (n, t)."""
+    y = check_labels(y, X)
+    check_classification_targets(y)
+    targets = Labels.of(y).coded(coding, rotated=rotated)
+    return y, targets, targets.columns(y, X.dtype)
+
+
+def weights_of_classes(class_weight: Any, y: Array, weights: Array | None) -> Array | None:
+    """Weights (n,) of rows times those of their classes; refused where one class is left."""
+    weights = with_class_weight(class_weight, y, weights)
+    if weights is not None and y.ndim == 1 and np.unique(y[weights > 0]).size < 2:
+        msg = (
+            "the rows of positive weight are of one class only: a classifier needs at least "
+            "two classes to tell apart"
+        )
+        raise ValueError(msg)
+    return weights

@@ -13,6 +13,7 @@ from sklearn.utils.validation import validate_data
 
 from ..arrays import Array
 from ..errors import ScaleError
+from ..files import Fields, refuse
 from ..kernels import Precomputed
 from ..rows import ArrayRows, Stream, canonical, rows_of
 
@@ -278,3 +279,14 @@ def _check_alphas(values: Array, alpha: Any) -> None:
 def is_precomputed(kernel: Any) -> bool:
     """Whether X is a kernel matrix."""
     return isinstance(kernel, Precomputed) or kernel == "precomputed"
+
+
+def restore_names(estimator: Any, found: Fields, d: int) -> None:
+    """Set the names of ``d`` features from a file, where it has them."""
+    if not found.given("feature_names_in"):
+        return
+    names = found.take("feature_names_in", list)
+    texts = all(isinstance(name, str) for name in names)
+    if not texts or not len(set(names)) == len(names) == d:
+        refuse(found.where, f"{len(names)} names of {d} features")
+    estimator.feature_names_in_ = np.array(names, dtype=object)

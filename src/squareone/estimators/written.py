@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from typing import Any
 
-import numpy as np
 from sklearn.base import is_classifier
 
 from ..files import Fields, refuse
@@ -13,6 +12,7 @@ from ..targets import Labels
 from . import state
 from .afterwards import Afterwards
 from .record import Record
+from .validation import restore_names
 
 
 class Written(Afterwards):
@@ -55,12 +55,7 @@ class Written(Afterwards):
         self.n_features_in_ = found.take("n_features_in", int)
         if self.n_features_in_ != record.n_features:
             refuse(found.where, f"{record.n_features} features are not {self.n_features_in_}")
-        if found.given("feature_names_in"):
-            names = found.take("feature_names_in", list)
-            texts = all(isinstance(name, str) for name in names)
-            if not texts or not len(set(names)) == len(names) == record.n_features:
-                refuse(found.where, f"{len(names)} names of {record.n_features} features")
-            self.feature_names_in_ = np.array(names, dtype=object)
+        restore_names(self, found, record.n_features)
 
     def to_onnx(
         self, path: str | os.PathLike[str], *, dtype: Any = None, opset: int | None = None

@@ -13,8 +13,6 @@ from ..arrays import Array
 _SHORT = 0.1
 # Times at most; a column that still shrinks is one of the others, and rounding.
 _PASSES = 4
-# Columns for which there is room at first.
-_FIRST = 32
 
 
 @dataclass
@@ -47,14 +45,15 @@ class Basis:
     In the words of the paper, whose columns are not of unit length: its Q is QS and its U is
     S⁻¹R, with S the diagonal of R.
 
-    Memory: nm numbers, which are doubled when there is no room left.
+    Memory: n numbers for every column there is; there is room for ``room`` of them.
     """
 
-    def __init__(self, n: int, dtype: np.dtype) -> None:
+    def __init__(self, n: int, room: int, dtype: np.dtype) -> None:
         self.n = n
         self.size = 0
-        self._Q = np.empty((n, _FIRST), dtype, order="F")
-        self._R = np.zeros((_FIRST, _FIRST))
+        # of which the machine gives what is written to
+        self._Q = np.empty((n, room), dtype, order="F")
+        self._R = np.zeros((room, room))
 
     @property
     def directions(self) -> Array:
@@ -103,22 +102,12 @@ class Basis:
     def append(self, rest: Array, within: Array) -> float:
         """Add a column that is orthogonal to the others, and return its length."""
         m = self.size
-        if m == self._Q.shape[1]:
-            self._grow()
         length = float(np.linalg.norm(rest))
         np.divide(rest, rest.dtype.type(length), out=self._Q[:, m])
         self._R[:m, m] = within
         self._R[m, m] = length
         self.size = m + 1
         return length
-
-    def _grow(self) -> None:
-        room = min(2 * self._Q.shape[1], self.n + 1)
-        Q = np.empty((self.n, room), self._Q.dtype, order="F")
-        Q[:, : self.size] = self.directions
-        R = np.zeros((room, room))
-        R[: self.size, : self.size] = self.triangle
-        self._Q, self._R = Q, R
 
     def combined(self, weights: Array) -> Array:
         """Q times ``weights`` (m, t) → (n, t). Cost: 2nmt flops."""

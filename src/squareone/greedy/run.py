@@ -47,6 +47,10 @@ class Watched:
         self._shares = None if weights is None else weights / weights.sum()
         self.errors: list[float] = []
 
+    def restrict(self, columns: Array) -> None:
+        """Look at some of the targets only."""
+        self._targets = self._targets[:, columns]
+
     def note(self, weights: Array) -> float:
         """The mean square error of a model."""
         wrong = np.square(self.follower.values(weights) - self._targets, dtype=np.float64)
@@ -94,7 +98,7 @@ def greedy_path(
     **Cost**, for m centers and n rows: 4nm² flops for one pass of orthogonalisation, of which
     ill-conditioned columns need two, and mnd for the columns; nm numbers.
     """
-    run = _Run(columns, targets, root, update, intercept)
+    run = _Run(columns, targets, root, update, rule.most, intercept)
     run.begin(watched)
     ended = "max_centers"
     values: list[float] = []
@@ -130,7 +134,13 @@ class _Run:
     """A fit on its way."""
 
     def __init__(
-        self, columns: Columns, targets: Array, root: Array | None, update: Update, intercept: bool
+        self,
+        columns: Columns,
+        targets: Array,
+        root: Array | None,
+        update: Update,
+        most: int,
+        intercept: bool,
     ) -> None:
         self.columns, self._root, self._update = columns, root, update
         self.free = int(intercept)
@@ -139,7 +149,7 @@ class _Run:
         if root is not None:
             self.unexplained *= root[:, None]
         self._scale = float(np.square(self.unexplained).sum())
-        self.basis = Basis(columns.n, columns.dtype)
+        self.basis = Basis(columns.n, most + self.free, columns.dtype)
         self.projections = np.empty((0, targets.shape[1]))
         self.penalty = 0.0
         self.chosen: list[int] = []

@@ -1,6 +1,6 @@
 """Models: what was learned, and how it predicts."""
 
-from .expansion import KernelExpansion
+from .expansion import KernelExpansion, SumOfExpansions
 from .hyperplane import Hyperplane
 from .probabilities import CALIBRATIONS, Calibration, fit_calibration, from_state
 
@@ -9,6 +9,7 @@ __all__ = [
     "Calibration",
     "Hyperplane",
     "KernelExpansion",
+    "SumOfExpansions",
     "fit_calibration",
     "from_state",
 ]

@@ -62,3 +62,27 @@ class KernelExpansion:
     def dtype(self) -> np.dtype:
         """The precision rows are predicted in."""
         return self.coefficients.dtype
+
+
+@dataclass(frozen=True)
+class SumOfExpansions:
+    """Expansions with a kernel each, added up; the first has the intercepts.
+
+    Attributes
+    ----------
+    parts : list of KernelExpansion
+    """
+
+    parts: list[KernelExpansion]
+
+    def values(self, X: Any) -> Array:
+        """f at the rows of ``X`` (n, d) → (n, t)."""
+        values = self.parts[0].values(X)
+        for part in self.parts[1:]:
+            values += part.values(X)
+        return values
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The precision rows are predicted in."""
+        return self.parts[0].dtype

@@ -1,0 +1,597 @@
+"""What OROLSRegressor and OROLSClassifier share: their parameters, and the walk of a fit."""
+
+from __future__ import annotations
+
+import os
+from abc import abstractmethod
+from copy import copy
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn import get_config
+from sklearn.base import BaseEstimator, is_classifier
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from ..arrays import Array, power_of_two
+from ..errors import MemoryLimitError
+from ..files import Fields, refuse
+from ..greedy import (
+    CHOOSERS,
+    CRITERIA,
+    UPDATES,
+    Columns,
+    Follower,
+    GreedyPath,
+    Rule,
+    Watched,
+    fixed,
+    greedy_path,
+)
+from ..kernels import Kernel, Precomputed
+from ..kernels.base import check_range
+from ..kernels.names import BY_NAME, kernel_from
+from ..kernels.widths import free_width
+from ..rows import SomeRows, Stream, rows_of
+from ..solvers.memory import memory_limit as bytes_allowed
+from ..targets import Labels, Responses
+from . import validation
+from .callbacks import CallbackSupport, fit_progress
+from .greedy_models import GreedyRecord, rows_at
+from .orols_search import SHIFTS, Look, folds_of, mean_diagonal, search
+from .progress import Progress
+
+#: Centers at most, where nothing is said: so many times the square root of the rows, and a share.
+MOST_BY_ROOT, MOST_SHARE = 6.0, 0.5
+# Columns of the kernel matrix that several models may share, at most.
+_SHARED_BYTES = 512 * 2**20
+
+
+class _Task:
+    """Rows, targets and rules of a fit; parts of it for a search and for validation."""
+
+    def __init__(
+        self,
+        estimator: OrthogonalLeastSquares,
+        kernels: list[Kernel],
+        X: Any,
+        columns: Array,
+        weights: Array | None,
+        rng: np.random.RandomState,
+    ) -> None:
+        self.estimator, self.kernels, self.X = estimator, kernels, X
+        self.columns, self.weights, self.rng = columns, weights, rng
+        self.given = isinstance(kernels[0], Precomputed)
+
+    @property
+    def n(self) -> int:
+        return self.columns.shape[0]
+
+    def root(self) -> Array | None:
+        return None if self.weights is None else np.sqrt(self.weights).astype(self.X.dtype)
+
+    def most(self) -> int:
+        """Centers at most."""
+        asked = self.estimator.max_centers
+        if asked is None:
+            limit = int(min(MOST_SHARE * self.n, MOST_BY_ROOT * np.sqrt(self.n)))
+            stopping = self.estimator.stopping
+            asked = stopping if isinstance(stopping, Integral) else max(1, limit)
+        return min(int(asked), self.n * len(self.kernels))
+
+    def part(self, rows: Array) -> _Task:
+        """The same for some rows."""
+        X = self.X[np.ix_(rows, rows)] if self.given else _some(self.X, rows)
+        weights = None if self.weights is None else self.weights[rows]
+        return _Task(self.estimator, self.kernels, X, self.columns[rows], weights, self.rng)
+
+    def beside(self, rows: Array, fitted: Array) -> Any:
+        """Rows that take no part, as a model of the fitted ones wants them."""
+        return self.X[np.ix_(rows, fitted)] if self.given else rows_at(self.X, rows)
+
+    def columns_for(self, epsilon: float, kept_bytes: float = 0.0) -> Columns:
+        return Columns(self.kernels, self.X, self.root(), epsilon, kept_bytes=kept_bytes)
+
+    def run(
+        self,
+        columns: Columns,
+        targets: Array,
+        *,
+        count: int | None = None,
+        watched: Watched | None = None,
+        validated: bool = False,
+        progress: Progress | None = None,
+    ) -> GreedyPath:
+        """One path."""
+        estimator = self.estimator
+        update = estimator.lambda_update
+        limit = estimator.condition_limit
+        if limit is None:
+            limit = 1.0 / float(np.sqrt(np.finfo(self.X.dtype).eps))
+        stopping = estimator.stopping
+        most = self.most() if count is None else count
+        if isinstance(stopping, Integral):
+            count = min(int(stopping), most)
+        criterion = CRITERIA.get(str(stopping), CRITERIA["gcv"])
+        rule = Rule(most, criterion, count, float(limit))
+        chooser = CHOOSERS[estimator.selection](columns, estimator.candidates, self.rng)
+
+        def watch(done: int, most: int) -> None:
+            if progress is not None:
+                progress.step(f"{done:,} of at most {most:,} centers")
+
+        return greedy_path(
+            columns,
+            targets,
+            self.root(),
+            chooser,
+            UPDATES[update] if isinstance(update, str) else fixed(float(update)),
+            rule,
+            intercept=estimator.fit_intercept,
+            watched=watched,
+            validated=validated,
+            watch=watch,
+        )
+
+    def watched(self, fitted: _Task, columns: Columns, rows: Array, inside: Array) -> Watched:
+        """Rows beside the fit of others."""
+        room = fitted.most() + int(self.estimator.fit_intercept)
+        follower = Follower(columns, self.beside(rows, inside), room)
+        weights = None if self.weights is None else self.weights[rows]
+        return Watched(follower, self.columns[rows], weights)
+
+
+def _some(X: Any, rows: Array) -> Any:
+    return SomeRows(X, rows) if isinstance(X, Stream) else X[rows]
+
+
+class OrthogonalLeastSquares(CallbackSupport, BaseEstimator):
+    """The common part of the greedy estimators; not for use by itself."""
+
+    n_features_in_: int
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "kernel": [StrOptions(set(BY_NAME)), Kernel, list, tuple],
+        "max_centers": [None, Interval(Integral, 1, None, closed="left")],
+        "candidates": [None, Interval(Integral, 1, None, closed="left")],
+        "stopping": [
+            StrOptions({*CRITERIA, "validation"}),
+            Interval(Integral, 1, None, closed="left"),
+        ],
+        "lambda_update": [StrOptions(set(UPDATES)), Interval(Real, 0, None, closed="left")],
+        "selection": [StrOptions(set(CHOOSERS))],
+        "epsilon": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
+        "condition_limit": [None, Interval(Real, 1, None, closed="left")],
+        "fit_intercept": ["boolean"],
+        "shared_centers": ["boolean"],
+        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+        "memory_limit": [None, str, Interval(Real, 0, None, closed="neither")],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        kernel: Any = "gaussian",
+        *,
+        max_centers: int | None = None,
+        candidates: int | None = None,
+        stopping: str | int = "gcv",
+        lambda_update: str | float = "gcv",
+        selection: str = "residual",
+        epsilon: float | str = "auto",
+        condition_limit: float | None = None,
+        fit_intercept: bool = True,
+        shared_centers: bool = False,
+        validation_fraction: float = 0.1,
+        memory_limit: float | str | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.kernel = kernel
+        self.max_centers = max_centers
+        self.candidates = candidates
+        self.stopping = stopping
+        self.lambda_update = lambda_update
+        self.selection = selection
+        self.epsilon = epsilon
+        self.condition_limit = condition_limit
+        self.fit_intercept = fit_intercept
+        self.shared_centers = shared_centers
+        self.validation_fraction = validation_fraction
+        self.memory_limit = memory_limit
+        self.random_state = random_state
+        self.verbose = verbose
+
+    # --- what a subclass says ---
+
+    @abstractmethod
+    def _read_targets(self, X: Any, y: Any) -> tuple[Array, Responses | Labels, Array]:
+        """y checked, the coding, and its columns (n, t)."""
+
+    @abstractmethod
+    def _row_weights(self, y: Array, weights: Array | None) -> Array | None:
+        """Weights (n,) of the fit, from the user's weights and classes."""
+
+    # --- fit ---
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Choose centers one after the other, with λ re-estimated at every step.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or Stream of shape (n, d)
+            Rows; for a precomputed kernel its matrix (n, n).
+        y : array-like of shape (n,) or (n, t)
+            Targets; for a classifier classes, or an indicator matrix of several labels per row.
+        sample_weight : array-like of shape (n,) or float, optional
+            Weights at or above zero; a row of weight zero leaves the fit.
+
+        Returns
+        -------
+        self
+        """
+        self._forget()
+        try:
+            with fit_progress(self, X, y, sample_weight) as progress:
+                self._fit(X, y, sample_weight, progress)
+        except BaseException:  # an interrupt too: never half fitted
+            self._forget()
+            raise
+        return self
+
+    def _forget(self) -> None:
+        for name in [name for name in vars(self) if name.endswith("_") or name == "_record"]:
+            delattr(self, name)
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, progress: Progress) -> None:
+        if not get_config()["skip_parameter_validation"]:
+            self._validate_params()
+        kernels = self._kernels()
+        given = isinstance(kernels[0], Precomputed)
+        X = validation.check_rows(self, X, reset=True, sparse=not given)
+        if given:
+            validation.check_square(X)
+        validation.check_scale(X, "the kernel matrix" if given else "X")
+        y, targets, columns = self._read_targets(X, y)
+        user_weights = validation.check_weights(sample_weight, X.shape[0], X.dtype)
+        weights = self._row_weights(y, user_weights)
+        validation.check_spread(weights, X.dtype)
+        kept = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights > 0)
+        rng = check_random_state(0 if self.random_state is None else self.random_state)
+        if kept.size < X.shape[0]:
+            X = X[np.ix_(kept, kept)] if given else _some(X, kept)
+        unit = power_of_two(columns)
+        task = _Task(
+            self,
+            kernels,
+            X,
+            columns[kept] / columns.dtype.type(unit),
+            None if weights is None else weights[kept],
+            rng,
+        )
+        self._check_memory(task)
+        kernels, epsilon, looks = self._chosen(task, progress)
+        for kernel in kernels:
+            if not given:
+                check_range(kernel, X)
+        task.kernels = kernels
+        groups = [np.arange(columns.shape[1])]
+        if not self.shared_centers:
+            groups = [np.array([j]) for j in range(columns.shape[1])]
+        paths = self._paths(task, groups, epsilon, progress)
+        self._learn(task, targets, groups, paths, kept, unit, epsilon, looks)
+
+    def _kernels(self) -> list[Kernel]:
+        """The kernels, checked."""
+        several = isinstance(self.kernel, list | tuple)
+        kernels = [kernel_from(kernel) for kernel in (self.kernel if several else [self.kernel])]
+        if not kernels:
+            msg = "kernel is an empty list: at least one kernel is expected"
+            raise ValueError(msg)
+        for kernel in kernels:
+            if not isinstance(kernel, Kernel):
+                msg = f"kernel={self.kernel!r}: names or kernels are expected, got {kernel!r}"
+                raise TypeError(msg)
+            kernel.check_parameters()
+            if len(kernels) > 1 and not kernel.has_formula:
+                msg = "a precomputed kernel is the only one: its matrix is X. Give it by itself"
+                raise ValueError(msg)
+            name = free_width(kernel)
+            if len(kernels) > 1 and name:
+                msg = (
+                    f'{kernel} has {name}="auto", and there are {len(kernels)} kernels: give each '
+                    'of them a number (or "median"), every step then chooses among them'
+                )
+                raise ValueError(msg)
+            if name and getattr(kernel, "ard", False):
+                msg = f"{kernel}: ard=True is for RLSRegressor and RLSClassifier; use ard=False"
+                raise ValueError(msg)
+        return kernels
+
+    def _check_memory(self, task: _Task) -> None:
+        """Refuse what does not fit, before anything is allocated."""
+        limit = bytes_allowed(self.memory_limit)
+        most, itemsize = task.most(), task.X.dtype.itemsize
+        needed = float(task.n) * (most + 64) * itemsize + 24.0 * most * most
+        if needed > limit:
+            fits = int(max(0.0, limit / (task.n * itemsize) - 64) / 1.1)
+            msg = (
+                f"{most:,} centers of {task.n:,} rows need {needed / 2**30:.2f} GiB, and "
+                f"{limit / 2**30:.2f} GiB are there: set max_centers={max(1, fits):,} or fewer"
+            )
+            raise MemoryLimitError(msg)
+
+    def _chosen(self, task: _Task, progress: Progress) -> tuple[list[Kernel], float, list[Look]]:
+        """Kernels with numbers for parameters, and ε."""
+        searched = len(task.kernels) == 1 and bool(free_width(task.kernels[0]))
+        if not searched:
+            task.kernels = [
+                kernel if task.given else kernel.resolve(task.X, task.rng)
+                for kernel in task.kernels
+            ]
+            if not isinstance(self.epsilon, str):
+                return task.kernels, float(self.epsilon), []
+        shifts: tuple[float, ...] = SHIFTS
+        if isinstance(self.epsilon, str):
+            known = task.kernels
+            if searched:
+                known = []
+            scale = mean_diagonal(known, task.X) if known else 1.0
+            shifts = tuple(shift * scale for shift in SHIFTS)
+        else:
+            shifts = (float(self.epsilon),)
+        folds = folds_of(task.n, task.rng)
+        if not folds:
+            kernels = [
+                kernel.resolve(task.X, task.rng) if not searched else _median(kernel, task)
+                for kernel in task.kernels
+            ]
+            return kernels, shifts[0], []
+        with progress.stage("search for the width and epsilon"):
+
+            def judge(kernel: Kernel, epsilon: float) -> float:
+                kernels = [kernel] if searched else task.kernels
+                error = self._held_out(task, kernels, epsilon, folds)
+                sigma = getattr(kernel, "sigma", np.nan)
+                text = f"sigma = {sigma:.3g}, " if np.isfinite(sigma) and searched else ""
+                progress.step(f"{text}epsilon = {epsilon:.3g}", -error)
+                return error
+
+            kernel, epsilon, looks = search(task.kernels[0], shifts, task.X, task.rng, judge)
+        return ([kernel] if searched else task.kernels), epsilon, looks
+
+    def _held_out(
+        self,
+        task: _Task,
+        kernels: list[Kernel],
+        epsilon: float,
+        folds: list[tuple[Array, Array]],
+    ) -> float:
+        """The mean square error of fits with all columns together, over the folds."""
+        total, rows = 0.0, 0
+        for inside, outside in folds:
+            part = task.part(inside)
+            part.kernels = kernels
+            columns = part.columns_for(epsilon)
+            watched = task.watched(part, columns, outside, inside)
+            path = part.run(columns, part.columns, watched=watched)
+            total += watched.errors[path.best] * outside.size
+            rows += outside.size
+        return total / rows
+
+    def _paths(
+        self, task: _Task, groups: list[Array], epsilon: float, progress: Progress
+    ) -> list[GreedyPath]:
+        shared = _SHARED_BYTES if len(groups) > 1 else 0
+        columns = task.columns_for(epsilon, shared)
+        split = self._split(task) if self.stopping == "validation" else None
+        paths = []
+        for number, group in enumerate(groups):
+            name = "centers" if len(groups) == 1 else f"centers of model {number + 1}"
+            with progress.stage(name, task.most()):
+                count = None
+                if split is not None:
+                    inside, outside = split
+                    part = task.part(inside)
+                    some = part.columns_for(epsilon)
+                    watched = task.watched(part, some, outside, inside)
+                    watched.restrict(group)
+                    count = part.run(
+                        some, part.columns[:, group], watched=watched, validated=True
+                    ).best
+                paths.append(
+                    task.run(columns, task.columns[:, group], count=count, progress=progress)
+                )
+        return paths
+
+    def _split(self, task: _Task) -> tuple[Array, Array]:
+        held = max(1, round(self.validation_fraction * task.n))
+        if task.n < 2:
+            msg = (
+                f'stopping="validation" needs at least two rows, got n_samples = {task.n}: use '
+                'stopping="gcv"'
+            )
+            raise ValueError(msg)
+        order = task.rng.permutation(task.n)
+        held = min(held, task.n - 1)
+        return np.sort(order[held:]), np.sort(order[:held])
+
+    def _learn(
+        self,
+        task: _Task,
+        targets: Responses | Labels,
+        groups: list[Array],
+        paths: list[GreedyPath],
+        kept: Array,
+        unit: float,
+        epsilon: float,
+        looks: list[Look],
+    ) -> None:
+        known = np.unique(np.concatenate([path.candidates for path in paths]))
+        points = None if task.given else rows_at(task.X, known % task.n)
+        if points is not None and isinstance(points, np.ndarray):
+            points = points.copy()  # the model does not change with the user's rows
+        self.epsilon_ = epsilon
+        self.search_ = {
+            "sigma": np.array([look.sigma for look in looks]),
+            "epsilon": np.array([look.epsilon for look in looks]),
+            "error": np.array([look.error for look in looks]) * unit**2,
+        }
+        self._show(
+            GreedyRecord(
+                task.kernels,
+                targets,
+                groups,
+                paths,
+                [path.best for path in paths],
+                known,
+                points,
+                kept,
+                unit,
+                task.X.dtype,
+                self.n_features_in_,
+            )
+        )
+
+    # --- what was learned ---
+
+    def _show(self, record: GreedyRecord) -> None:
+        self._record, targets = record, record.targets
+        single = len(record.paths) == 1
+        self.kernel_ = record.kernels[0] if len(record.kernels) == 1 else list(record.kernels)
+        self.center_indices_ = record.numbers[record.chosen % record.numbers.size]
+        self.center_kernels_ = record.chosen // record.numbers.size
+        if record.points is not None:
+            self.centers_ = record.centers()
+        self.dual_coef_ = targets.coefficients(record.coefficients)
+        self.intercept_ = targets.coefficients(record.intercepts[None, :])[0]
+        penalties = np.array(
+            [path.penalties[m] for path, m in zip(record.paths, record.counts, strict=True)]
+        )
+        self.lambda_ = float(penalties[0]) if single else penalties
+        self.n_centers_ = record.counts[0] if single else np.array(record.counts)
+        ended = [path.ended for path in record.paths]
+        self.stopped_by_ = ended[0] if single else ended
+        if isinstance(targets, Labels):
+            self.classes_ = targets.classes
+            if targets.code is not None:
+                self.code_ = targets.code.matrix
+
+    @property
+    def path_(self) -> dict[str, Array]:
+        """Every model on the path (on all paths, one after the other), as a dict of 1-D arrays.
+
+        ``model``: which path; ``centers``: how many; ``center``: the row that was added (−1 for the
+        constant); ``kernel``: its kernel; ``lambda``; ``gcv``; ``criterion``, which was minimised;
+        ``training_error``: the mean square; ``effective_dof``; ``condition`` of the columns;
+        ``reorthogonalised``: how often the column had to be made orthogonal once more.
+        """
+        return self._recorded().table()
+
+    def at(self, m: int) -> Self:
+        """The model with the first m centers (of each path), fitted already.
+
+        Parameters
+        ----------
+        m : int
+            Up to the longest path; paths that are shorter give all of theirs.
+
+        Returns
+        -------
+        estimator
+            A copy with the same paths.
+
+        Notes
+        -----
+        **Cost**: a triangular solve with m² numbers for each target.
+        """
+        record = self._recorded()
+        longest = max(path.longest for path in record.paths)
+        if not isinstance(m, Integral) or isinstance(m, bool) or not 0 <= m <= longest:
+            msg = f"m={m!r}: a number of centers from 0 to {longest}, the longest path, is expected"
+            raise ValueError(msg)
+        found = copy(self)
+        counts = [min(int(m), path.longest) for path in record.paths]
+        found._show(record.followed(counts))
+        return found
+
+    def _recorded(self) -> GreedyRecord:
+        check_is_fitted(self)
+        return self._record
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_record")
+
+    def _rows(self, X: Any) -> Any:
+        """New rows, checked, in the precision of the model."""
+        record = self._recorded()
+        given = isinstance(record.kernels[0], Precomputed)
+        if given:
+            validation.check_kernel_values(X, self.n_features_in_)
+        X = validation.check_rows(self, X, reset=False, sparse=not given)
+        return X if X.dtype == record.dtype else rows_of(X).astype(record.dtype).X
+
+    def _values(self, X: Any) -> Array:
+        """f at the rows of X → (n, t)."""
+        return self._recorded().model.values(self._rows(X))
+
+    # --- files ---
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted estimator to a file, for :func:`squareone.load`.
+
+        Parameters
+        ----------
+        path : str or PathLike
+            A safetensors file; an older one is replaced once the new one is complete.
+
+        Notes
+        -----
+        **Cost**: that of writing all points and coefficients on the path.
+        """
+        from .saving import save
+
+        save(self, path)
+
+    def _fitted_state(self) -> dict[str, Any]:
+        names = getattr(self, "feature_names_in_", None)
+        return {
+            "n_features_in": self.n_features_in_,
+            "feature_names_in": None if names is None else names.tolist(),
+            "epsilon": float(self.epsilon_),
+            "search": dict(self.search_),
+            "record": self._recorded().state(),
+        }
+
+    def _restore(self, found: Fields) -> None:
+        record = GreedyRecord.from_state(found.inner("record"))
+        if isinstance(record.targets, Labels) != is_classifier(self):
+            refuse(found.where, "classes belong to a classifier, numbers to a regressor")
+        self.epsilon_ = found.number("epsilon")
+        with found.inner("search") as looks:
+            sizes = (None,)
+            self.search_ = {
+                name: looks.array(name, sizes, (np.float64,), finite=False)
+                for name in ("sigma", "epsilon", "error")
+            }
+        self.n_features_in_ = found.take("n_features_in", int)
+        if self.n_features_in_ != record.n_features:
+            refuse(found.where, f"{record.n_features} features are not {self.n_features_in_}")
+        validation.restore_names(self, found, record.n_features)
+        self._show(record)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = validation.is_precomputed(self.kernel)
+        tags.input_tags.sparse = not tags.input_tags.pairwise
+        return tags
+
+
+def _median(kernel: Kernel, task: _Task) -> Kernel:
+    """Where there are too few rows to choose a width: the median distance."""
+    from ..kernels.widths import with_width
+
+    return with_width(kernel, free_width(kernel), "median").resolve(task.X, task.rng)
