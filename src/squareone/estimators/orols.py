@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from abc import abstractmethod
 from copy import copy
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -33,7 +34,8 @@ from ..greedy import (
 from ..kernels import Kernel, Precomputed
 from ..kernels.base import check_range
 from ..kernels.names import BY_NAME, kernel_from
-from ..kernels.widths import free_width
+from ..kernels.tiles import kernel_matrix
+from ..kernels.widths import free_width, with_width
 from ..rows import SomeRows, Stream, rows_of
 from ..solvers.memory import memory_limit as bytes_allowed
 from ..targets import Labels, Responses
@@ -49,28 +51,28 @@ MOST_BY_ROOT, MOST_SHARE = 6.0, 0.5
 _SHARED_BYTES = 512 * 2**20
 
 
+@dataclass
 class _Task:
-    """Rows, targets and rules of a fit; parts of it for a search and for validation."""
+    """Rows (or kernel matrices), targets and rules of a fit; parts of it for a search."""
 
-    def __init__(
-        self,
-        estimator: OrthogonalLeastSquares,
-        kernels: list[Kernel],
-        X: Any,
-        columns: Array,
-        weights: Array | None,
-        rng: np.random.RandomState,
-    ) -> None:
-        self.estimator, self.kernels, self.X = estimator, kernels, X
-        self.columns, self.weights, self.rng = columns, weights, rng
-        self.given = isinstance(kernels[0], Precomputed)
+    estimator: OrthogonalLeastSquares
+    kernels: list[Kernel]
+    X: Any
+    matrices: list[Array] | None
+    columns: Array
+    weights: Array | None
+    rng: np.random.RandomState
 
     @property
     def n(self) -> int:
         return self.columns.shape[0]
 
+    @property
+    def dtype(self) -> np.dtype:
+        return self.columns.dtype
+
     def root(self) -> Array | None:
-        return None if self.weights is None else np.sqrt(self.weights).astype(self.X.dtype)
+        return None if self.weights is None else np.sqrt(self.weights).astype(self.dtype)
 
     def most(self) -> int:
         """Centers at most."""
@@ -83,16 +85,34 @@ class _Task:
 
     def part(self, rows: Array) -> _Task:
         """The same for some rows."""
-        X = self.X[np.ix_(rows, rows)] if self.given else _some(self.X, rows)
-        weights = None if self.weights is None else self.weights[rows]
-        return _Task(self.estimator, self.kernels, X, self.columns[rows], weights, self.rng)
+        return replace(
+            self,
+            X=None if self.X is None else _some(self.X, rows),
+            matrices=self._matrices(rows, rows),
+            columns=self.columns[rows],
+            weights=None if self.weights is None else self.weights[rows],
+        )
 
-    def beside(self, rows: Array, fitted: Array) -> Any:
-        """Rows that take no part, as a model of the fitted ones wants them."""
-        return self.X[np.ix_(rows, fitted)] if self.given else rows_at(self.X, rows)
+    def _matrices(self, rows: Array, columns: Array) -> list[Array] | None:
+        return None if self.matrices is None else [K[np.ix_(rows, columns)] for K in self.matrices]
+
+    def evaluated(self, kernels: list[Kernel]) -> _Task:
+        """The same with kernel matrices in place of rows, for few of these."""
+        if self.matrices is not None:
+            return self
+        X = validation.in_memory(self.X)
+        matrices = [kernel_matrix(kernel, X, both_triangles=True) for kernel in kernels]
+        return replace(self, kernels=kernels, X=None, matrices=matrices)
 
     def columns_for(self, epsilon: float, kept_bytes: float = 0.0) -> Columns:
-        return Columns(self.kernels, self.X, self.root(), epsilon, kept_bytes=kept_bytes)
+        return Columns(
+            self.kernels,
+            self.X,
+            self.root(),
+            epsilon,
+            matrices=self.matrices,
+            kept_bytes=kept_bytes,
+        )
 
     def run(
         self,
@@ -109,7 +129,7 @@ class _Task:
         update = estimator.lambda_update
         limit = estimator.condition_limit
         if limit is None:
-            limit = 1.0 / float(np.sqrt(np.finfo(self.X.dtype).eps))
+            limit = 1.0 / float(np.sqrt(np.finfo(self.dtype).eps))
         stopping = estimator.stopping
         most = self.most() if count is None else count
         if isinstance(stopping, Integral):
@@ -138,7 +158,8 @@ class _Task:
     def watched(self, fitted: _Task, columns: Columns, rows: Array, inside: Array) -> Watched:
         """Rows beside the fit of others."""
         room = fitted.most() + int(self.estimator.fit_intercept)
-        follower = Follower(columns, self.beside(rows, inside), room)
+        values = self._matrices(rows, inside)
+        follower = Follower(columns, rows_at(self.X, rows) if values is None else values, room)
         weights = None if self.weights is None else self.weights[rows]
         return Watched(follower, self.columns[rows], weights)
 
@@ -267,7 +288,8 @@ class OrthogonalLeastSquares(CallbackSupport, BaseEstimator):
         task = _Task(
             self,
             kernels,
-            X,
+            None if given else X,
+            [X] if given else None,
             columns[kept] / columns.dtype.type(unit),
             None if weights is None else weights[kept],
             rng,
@@ -314,7 +336,7 @@ class OrthogonalLeastSquares(CallbackSupport, BaseEstimator):
     def _check_memory(self, task: _Task) -> None:
         """Refuse what does not fit, before anything is allocated."""
         limit = bytes_allowed(self.memory_limit)
-        most, itemsize = task.most(), task.X.dtype.itemsize
+        most, itemsize = task.most(), task.dtype.itemsize
         needed = float(task.n) * (most + 64) * itemsize + 24.0 * most * most
         if needed > limit:
             fits = int(max(0.0, limit / (task.n * itemsize) - 64) / 1.1)
@@ -329,26 +351,20 @@ class OrthogonalLeastSquares(CallbackSupport, BaseEstimator):
         searched = len(task.kernels) == 1 and bool(free_width(task.kernels[0]))
         if not searched:
             task.kernels = [
-                kernel if task.given else kernel.resolve(task.X, task.rng)
+                kernel if task.X is None else kernel.resolve(task.X, task.rng)
                 for kernel in task.kernels
             ]
             if not isinstance(self.epsilon, str):
                 return task.kernels, float(self.epsilon), []
         shifts: tuple[float, ...] = SHIFTS
         if isinstance(self.epsilon, str):
-            known = task.kernels
-            if searched:
-                known = []
-            scale = mean_diagonal(known, task.X) if known else 1.0
+            scale = 1.0 if searched else mean_diagonal(task.kernels, task.X, task.matrices)
             shifts = tuple(shift * scale for shift in SHIFTS)
         else:
             shifts = (float(self.epsilon),)
         folds = folds_of(task.n, task.rng)
         if not folds:
-            kernels = [
-                kernel.resolve(task.X, task.rng) if not searched else _median(kernel, task)
-                for kernel in task.kernels
-            ]
+            kernels = [_median(task.kernels[0], task)] if searched else task.kernels
             return kernels, shifts[0], []
         with progress.stage("search for the width and epsilon"):
 
@@ -372,12 +388,14 @@ class OrthogonalLeastSquares(CallbackSupport, BaseEstimator):
     ) -> float:
         """The mean square error of fits with all columns together, over the folds."""
         total, rows = 0.0, 0
+        some = np.sort(np.concatenate([outside for _, outside in folds]))
+        part = task.part(some).evaluated(kernels)  # once for all folds
         for inside, outside in folds:
-            part = task.part(inside)
-            part.kernels = kernels
-            columns = part.columns_for(epsilon)
-            watched = task.watched(part, columns, outside, inside)
-            path = part.run(columns, part.columns, watched=watched)
+            fitted, judged = np.searchsorted(some, inside), np.searchsorted(some, outside)
+            fold = part.part(fitted)
+            columns = fold.columns_for(epsilon)
+            watched = part.watched(fold, columns, judged, fitted)
+            path = fold.run(columns, fold.columns, watched=watched)
             total += watched.errors[path.best] * outside.size
             rows += outside.size
         return total / rows
@@ -431,7 +449,7 @@ class OrthogonalLeastSquares(CallbackSupport, BaseEstimator):
         looks: list[Look],
     ) -> None:
         known = np.unique(np.concatenate([path.candidates for path in paths]))
-        points = None if task.given else rows_at(task.X, known % task.n)
+        points = None if task.X is None else rows_at(task.X, known % task.n)
         if points is not None and isinstance(points, np.ndarray):
             points = points.copy()  # the model does not change with the user's rows
         self.epsilon_ = epsilon
@@ -451,7 +469,7 @@ class OrthogonalLeastSquares(CallbackSupport, BaseEstimator):
                 points,
                 kept,
                 unit,
-                task.X.dtype,
+                task.dtype,
                 self.n_features_in_,
             )
         )
@@ -592,6 +610,4 @@ class OrthogonalLeastSquares(CallbackSupport, BaseEstimator):
 
 def _median(kernel: Kernel, task: _Task) -> Kernel:
     """Where there are too few rows to choose a width: the median distance."""
-    from ..kernels.widths import with_width
-
     return with_width(kernel, free_width(kernel), "median").resolve(task.X, task.rng)

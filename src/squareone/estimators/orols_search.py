@@ -9,12 +9,15 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array
-from ..kernels import Kernel, Precomputed
+from ..kernels import Kernel
 from ..kernels.widths import free_width, term_of, with_width
+from ..rows import rows_of
 
 #: Rows that are looked at, at most, and folds of few and of many rows.
 SEARCH_ROWS, FOLDS = 2000, (5, 3)
 _FEW = 1000
+# Rows that are read at a time.
+_ROWS = 65_536
 #: ε, in units of the mean k(x, x): the first is where the search for the width begins.
 SHIFTS = (1e-2, 1e-1, 1e-3)
 # Widths are multiples of the median distance by powers of this, and the search begins there.
@@ -47,7 +50,7 @@ def search(
     kernels: dict[int, Kernel] = {}
     if name:
         median = with_width(kernel, name, "median").resolve(X, rng)
-        unit = float(term_of(median, name).sigma)  # type: ignore[arg-type]
+        unit = float(term_of(median, name).sigma)
 
     def at(step: int) -> Kernel:
         if step not in kernels:
@@ -90,10 +93,13 @@ def folds_of(n: int, rng: np.random.RandomState) -> list[tuple[Array, Array]]:
     ]
 
 
-def mean_diagonal(kernels: list[Kernel], X: Any) -> float:
+def mean_diagonal(kernels: list[Kernel], X: Any, matrices: list[Array] | None) -> float:
     """The mean of k(x, x), which ε is measured by."""
-    values = [
-        np.diagonal(X) if isinstance(kernel, Precomputed) else kernel.diagonal(X)
+    if matrices is not None:
+        return float(np.mean([np.diagonal(K).mean(dtype=np.float64) for K in matrices]))
+    sums = [
+        kernel.diagonal(block.X).sum(dtype=np.float64)
         for kernel in kernels
+        for _, block in rows_of(X).row_blocks(_ROWS)
     ]
-    return float(np.mean([np.mean(value, dtype=np.float64) for value in values]))
+    return float(sum(sums)) / (X.shape[0] * len(kernels))

@@ -122,39 +122,47 @@ class LargestResidual(Chooser):
         self._kernels = len(columns.kernels)
         self._size = 1 if subset is not None else max(1, _POOL // self._kernels)
         self._pool: Ready | None = None
-        self._numbers = np.empty(0, int)
+        self._numbers = np.empty(0, int)  # of the candidates in the pool
+        self._order = np.empty(0, int)  # of their points
 
     def next(self, state: State) -> Choice | None:
         """See :class:`Chooser`."""
         n = self.columns.n
         sizes = np.linalg.norm(state.residual, axis=1)
         while self.open.any():
-            points = self.open.reshape(-1, n).any(axis=0)
+            points = self.open if self._kernels == 1 else self.open.reshape(-1, n).any(axis=0)
             if self._subset is not None:
                 points = np.isin(np.arange(n), self._drawn() % n)
             scores = np.where(points, sizes, -1.0)
             point = int(np.argmax(scores))
             self._require(state, point, scores)
             assert self._pool is not None
-            places = np.flatnonzero((self._numbers % n == point) & self.open[self._numbers])
-            which = slice(int(places[0]), int(places[-1]) + 1)
+            which = self._places(point)
             state.basis.advance(self._pool, which)
             found = self._best_of(state, self._pool, which, self._numbers[which])
             if found is not None:
                 return found
         return None
 
+    def _places(self, point: int) -> slice:
+        """Where the columns of a point are in the pool; empty if they are not."""
+        first = int(np.searchsorted(self._order, point))
+        last = first
+        while last < self._order.size and self._order[last] == point:
+            last += 1
+        return slice(first, last)
+
     def _require(self, state: State, point: int, scores: Array) -> None:
         """See to it that the columns of a point are in the pool, with those likely to come next."""
-        n = self.columns.n
-        wanted = np.flatnonzero(self.open[point::n]) * n + point
-        if np.isin(wanted, self._numbers).all():
+        n, which = self.columns.n, self._places(point)
+        if which.stop > which.start and self.open[self._numbers[which]].all():
             return
         most = min(self._size, int(np.count_nonzero(scores >= 0)))
         largest = np.argpartition(-scores, most - 1)[:most]
         points = np.union1d(largest, [point])  # the candidates of one stand side by side
         numbers = (points[:, None] + n * np.arange(self._kernels)).ravel()
         self._numbers = numbers[self.open[numbers]]
+        self._order = self._numbers % n
         self._pool = state.basis.prepare(self.columns.of(self._numbers))
 
 

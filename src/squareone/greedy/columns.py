@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array
-from ..kernels import Kernel, Precomputed
+from ..kernels import Kernel
 from ..kernels.tiles import kernel_rectangle
 from ..rows import rows_of
 
@@ -25,12 +25,17 @@ class Columns:
     ----------
     kernels : sequence of Kernel
         With numbers for parameters.
-    X : array (n, d), CSR matrix, Stream, or kernel matrix (n, n)
+    X : array (n, d), CSR matrix or Stream
+        Where there are matrices they are enough.
     root : array (n,) or None
         √w.
     epsilon : float
         ε, which is divided by the weight of a row as the λ of regularised least squares is: with
         all points as centers, and no other regularisation, the fit is that one with λ = ε.
+    matrices : list of array (n, n), optional
+        Kernel values between all rows, for each kernel, where they are there.
+    kept_bytes : float
+        Memory for columns that may be asked for again.
 
     Notes
     -----
@@ -44,12 +49,15 @@ class Columns:
         root: Array | None,
         epsilon: float,
         *,
+        matrices: list[Array] | None = None,
         kept_bytes: float = 0.0,
     ) -> None:
         self.kernels = list(kernels)
         self.X = X
-        self.n = X.shape[0]
-        self.dtype = X.dtype
+        self.matrices = matrices
+        known = X if matrices is None else matrices[0]
+        self.n = known.shape[0]
+        self.dtype = known.dtype
         self._root = root
         self._epsilon = epsilon
         self._kept: dict[int, Array] = {}
@@ -73,16 +81,16 @@ class Columns:
             places = [j for j in missing if candidates[j] // self.n == number]
             if places:
                 points = candidates[places] % self.n
-                result[:, places] = self._evaluated(kernel, points)
+                result[:, places] = self._evaluated(number, kernel, points)
         for j in missing:
             if len(self._kept) < self._room:
                 self._kept[int(candidates[j])] = result[:, j].copy()
         return result
 
-    def _evaluated(self, kernel: Kernel, points: Array) -> Array:
+    def _evaluated(self, number: int, kernel: Kernel, points: Array) -> Array:
         K = np.empty((self.n, points.size), self.dtype)
-        if isinstance(kernel, Precomputed):
-            K[...] = self.X[:, points]
+        if self.matrices is not None:
+            K[...] = self.matrices[number][:, points]
         else:
             centers = rows_of(self.X)[points].X
             for part, block in rows_of(self.X).row_blocks(_ROWS):

@@ -19,8 +19,8 @@ class Follower:
     ----------
     columns : Columns
         Of the rows that take part.
-    X : array (v, d), CSR matrix or kernel values (v, n)
-        The others.
+    X : array (v, d), CSR matrix, or list of array (v, n)
+        The others, or where there are matrices their kernel values with those.
     room : int
         Columns at most.
 
@@ -31,7 +31,8 @@ class Follower:
 
     def __init__(self, columns: Columns, X: Any, room: int) -> None:
         self._columns, self._X = columns, X
-        self._Q = np.empty((X.shape[0], room), columns.dtype, order="F")
+        rows = X.shape[0] if columns.matrices is None else X[0].shape[0]
+        self._Q = np.empty((rows, room), columns.dtype, order="F")
         self._size = 0
 
     def constant(self, length: float) -> None:
@@ -42,12 +43,12 @@ class Follower:
     def append(self, candidate: int, within: Array, length: float) -> None:
         """The column that was appended to the basis."""
         m, point = self._size, candidate % self._columns.n
-        kernel = self._columns.kernels[candidate // self._columns.n]
-        if kernel.has_formula:
+        number = candidate // self._columns.n
+        if self._columns.matrices is None:
             center = rows_of(self._columns.X)[np.array([point])].X
-            column = kernel_rectangle(kernel, self._X, center)[:, 0]
+            column = kernel_rectangle(self._columns.kernels[number], self._X, center)[:, 0]
         else:
-            column = self._X[:, point].copy()
+            column = self._X[number][:, point].copy()
         column -= self._Q[:, :m] @ within.astype(column.dtype)
         self._Q[:, m] = column / column.dtype.type(length)
         self._size = m + 1

@@ -105,7 +105,7 @@ def greedy_path(
 
     def judge() -> None:
         error = watched.note(run.weights()) if watched is not None else 0.0
-        values.append(error if validated else rule.criterion(run.fit(), run.penalty, columns.count))
+        values.append(error if validated else rule.criterion(run.fit, run.penalty, columns.count))
 
     judge()
     while run.centers < rule.most:
@@ -155,6 +155,7 @@ class _Run:
         self.chosen: list[int] = []
         self._repeats: list[int] = []
         self._records: list[tuple[float, ...]] = []
+        self.fit = self._fitted()
 
     @property
     def centers(self) -> int:
@@ -176,7 +177,7 @@ class _Run:
         self._project()
         self.chosen.append(choice.candidate)
         self._repeats.append(choice.repeats)
-        self.penalty = self._update(self.fit(), self.penalty)
+        self.penalty = self._update(self.fit, self.penalty)
         if watched is not None:
             watched.follower.append(choice.candidate, choice.within, length)
         self._record()
@@ -185,11 +186,11 @@ class _Run:
         """Move what the new column explains from the residual to its coefficient."""
         q = self.basis.directions[:, -1].astype(np.float64)
         z = q @ self.unexplained
-        self.unexplained -= np.outer(q, z)
+        self.unexplained -= q[:, None] * z
         self.projections = np.vstack([self.projections, z])
+        self.fit = self._fitted()
 
-    def fit(self) -> Fit:
-        """The numbers of the present fit."""
+    def _fitted(self) -> Fit:
         return Fit(
             self.columns.n,
             self.free,
@@ -212,7 +213,7 @@ class _Run:
         residual = self.unexplained
         eps = float(np.finfo(self.columns.dtype).eps)
         # the pass over Q is spared where λ is too small to change anything
-        if np.square(missing).sum() > eps**2 * np.square(self.unexplained).sum():
+        if np.square(missing).sum() > eps**2 * self.fit.unexplained:
             residual = residual + self.basis.combined(missing)
         if self._root is not None:
             residual = residual / self._root[:, None]
@@ -221,7 +222,7 @@ class _Run:
     def exhausted(self) -> bool:
         """Whether the residual is nothing but rounding."""
         eps = float(np.finfo(self.columns.dtype).eps)
-        return float(np.square(self.unexplained).sum()) <= (16.0 * eps) ** 2 * self._scale
+        return self.fit.unexplained <= (16.0 * eps) ** 2 * self._scale
 
     def condition_with(self, choice: Choice) -> float:
         """The condition of the paper's Q with one more column."""
@@ -229,7 +230,7 @@ class _Run:
         return float(lengths.max() / lengths.min())
 
     def _record(self) -> None:
-        fit, lengths = self.fit(), self._lengths()
+        fit, lengths = self.fit, self._lengths()
         condition = float(lengths.max() / lengths.min()) if lengths.size else 1.0
         self._records.append(
             (
