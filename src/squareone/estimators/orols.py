@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from abc import abstractmethod
 from copy import copy
 from dataclasses import dataclass, replace
@@ -11,7 +10,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn import get_config
-from sklearn.base import BaseEstimator, is_classifier
+from sklearn.base import is_classifier
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
@@ -42,6 +41,7 @@ from ..targets import Labels, Responses
 from . import validation
 from .callbacks import CallbackSupport, fit_progress
 from .greedy_models import GreedyRecord, rows_at
+from .into_files import IntoFiles
 from .orols_search import SHIFTS, Look, folds_of, mean_diagonal, search
 from .progress import Progress
 
@@ -168,7 +168,7 @@ def _some(X: Any, rows: Array) -> Any:
     return SomeRows(X, rows) if isinstance(X, Stream) else X[rows]
 
 
-class OrthogonalLeastSquares(CallbackSupport, BaseEstimator):
+class OrthogonalLeastSquares(CallbackSupport, IntoFiles):
     """The common part of the greedy estimators; not for use by itself."""
 
     n_features_in_: int
@@ -557,22 +557,6 @@ class OrthogonalLeastSquares(CallbackSupport, BaseEstimator):
         return self._recorded().model.values(self._rows(X))
 
     # --- files ---
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted estimator to a file, for :func:`squareone.load`.
-
-        Parameters
-        ----------
-        path : str or PathLike
-            A safetensors file; an older one is replaced once the new one is complete.
-
-        Notes
-        -----
-        **Cost**: that of writing all points and coefficients on the path.
-        """
-        from .saving import save
-
-        save(self, path)
 
     def _fitted_state(self) -> dict[str, Any]:
         names = getattr(self, "feature_names_in_", None)
