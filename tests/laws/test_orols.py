@@ -146,7 +146,7 @@ def test_a_path_is_described_by_its_definitions(weighted, intercept, update):
         error = np.sum(fit.residuals(lam) ** 2) / w.sum()
         assert_allclose(table["training_error"][m], error, rtol=1e-10)
         lengths = np.linalg.norm(fit.orthogonal[0], axis=0)[int(intercept) :]
-        condition = lengths.max(initial=1.0) / lengths.min() if m else 1.0
+        condition = lengths.max() / lengths.min() if m else 1.0
         assert_allclose(table["condition"][m], condition, rtol=1e-9)
     assert_array_equal(table["centers"], np.arange(M + 1))
 
@@ -386,7 +386,7 @@ def test_blocks_of_candidates_do_not_matter(monkeypatch):
 
 def generated(X):
     parts = partial(np.array_split, X, 4)
-    return GeneratedRows(parts, len(X))
+    return GeneratedRows(parts, X.shape)
 
 
 @weighted_or_not

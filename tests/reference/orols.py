@@ -57,7 +57,7 @@ class Design:
         lengths = np.diag(Q.T @ Q) + self.penalties(lam)
         return np.linalg.solve(U, Q.T @ self.Y / lengths[:, None])
 
-    def P(self, lam: float) -> FloatArray:
+    def residual_matrix(self, lam: float) -> FloatArray:
         """Return the matrix that takes the targets to their residuals; (n, n)."""
         Q, _ = self.orthogonal
         inverse = np.linalg.inv(Q.T @ Q + np.diag(self.penalties(lam)))
@@ -65,7 +65,7 @@ class Design:
 
     def residuals(self, lam: float) -> FloatArray:
         """Return the scaled residuals; (n, t)."""
-        return self.P(lam) @ self.Y
+        return self.residual_matrix(lam) @ self.Y
 
 
 def orthogonal_to(Q: FloatArray, column: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -107,13 +107,13 @@ def design(
 def gcv(fit: Design, lam: float, rows: int) -> float:
     r"""Return :math:`n \|\tilde P y\|^2 / (\mathrm{tr} \tilde P)^2`, targets added up."""
     outside = fit.Y.shape[0] - rows  # rows of weight zero
-    trace = np.trace(fit.P(lam)) - outside
+    trace = np.trace(fit.residual_matrix(lam)) - outside
     return float(rows * np.sum(fit.residuals(lam) ** 2) / trace**2)
 
 
 def residual_trace(fit: Design, lam: float, rows: int) -> float:
     """Return the trace of P, of the rows in the fit."""
-    return float(np.trace(fit.P(lam)) - (fit.Y.shape[0] - rows))
+    return float(np.trace(fit.residual_matrix(lam)) - (fit.Y.shape[0] - rows))
 
 
 def lam_by_gcv(fit: Design, lam: float, rows: int) -> float:
