@@ -46,7 +46,9 @@ class KernelExpansion:
 
         Cost: n·m·(d + t) multiplications, fewer with sparse centers, in bounded memory.
         """
-        if isinstance(self.kernel, Precomputed):
+        if self.coefficients.shape[0] == 0:  # nothing but the intercepts
+            values = np.zeros((X.shape[0], self.intercepts.size), self.dtype)
+        elif isinstance(self.kernel, Precomputed):
             columns = X if X.shape[1] == self.indices.size else X[:, self.indices]
             values = columns @ self.coefficients
         else:
