@@ -344,6 +344,21 @@ def test_a_weight_of_three_is_a_row_three_times(selection, intercept, update):
     assert_allclose(again.predict(data.X_new), model.predict(data.X_new), rtol=1e-8)
 
 
+@pytest.mark.parametrize("stopping", ["gcv", "validation"])
+@pytest.mark.parametrize("kernel", [Gaussian(), Precomputed(), [Gaussian(1.0), Laplacian(2.0)]])
+def test_a_row_of_weight_zero_is_not_there(stopping, kernel):
+    data = make_data(40, D, targets=2, weighted=True)
+    data.weights[[5, 17, 39]] = 0.0
+    kept = np.flatnonzero(data.weights)
+    given = isinstance(kernel, Precomputed)
+    rows, new = (Gaussian(2.0)(A, data.X) if given else A for A in (data.X, data.X_new))
+    model = OROLSRegressor(kernel, stopping=stopping).fit(rows, data.Y, data.weights)
+    part, new_part = (rows[np.ix_(kept, kept)], new[:, kept]) if given else (rows[kept], new)
+    again = OROLSRegressor(kernel, stopping=stopping).fit(part, data.Y[kept], data.weights[kept])
+    assert_array_equal(model.center_indices_, kept[again.center_indices_])
+    assert_allclose(model.predict(new), again.predict(new_part), rtol=1e-12)
+
+
 @both_selections
 @pytest.mark.parametrize("exponent", [-30, -1, 12])
 @pytest.mark.parametrize("stopping", ["gcv", "validation", M])
