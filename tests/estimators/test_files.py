@@ -460,7 +460,7 @@ def test_what_is_no_model_is_refused(tmp_path):
         RLSRegressor().save(path)
     with refused(TypeError, "of type OwnRegressor"):
         OwnRegressor().fit(X, y).save(path)
-    with refused(TypeError, "RLSRegressor or RLSClassifier", "got int", "joblib"):
+    with refused(TypeError, "estimator of squareone", "got int", "joblib"):
         squareone.save(3, path)
     search = GridSearchCV(RLSRegressor("linear"), {"alpha": [0.1, 1.0]}, cv=2).fit(X, y)
     with refused(TypeError, "got GridSearchCV", "Save its best_estimator_"):

@@ -422,7 +422,7 @@ NOT_EXPORTED = {
     "kernel in a sum": (RLSRegressor(Cosine() + 1.0, alpha=1.0), "Cosine cannot be exported"),
     "step": (make_pipeline(PCA(2), RLSRegressor(alpha=1.0)), "the step PCA cannot be exported"),
     "subclass": (make_pipeline(Doubled(), RLSRegressor(alpha=1.0)), "the step Doubled cannot"),
-    "estimator": (Ridge(), "RLSRegressor or RLSClassifier", "got Ridge"),
+    "estimator": (Ridge(), "estimator of squareone", "got Ridge"),
     "pipeline": (make_pipeline(StandardScaler(), Ridge()), "got Pipeline that ends in Ridge"),
 }
 

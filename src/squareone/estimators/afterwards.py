@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
-from contextlib import ExitStack
 from numbers import Integral
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import Array
 from ..models import Hyperplane
-from ..rows import BlockWriter, GeneratedRows, Rows, open_rows, rows_of
+from ..rows import rows_of
 from ..solvers import Plan
 from ..targets import Labels
 from . import hindsight, validation
+from .into_files import IntoFiles
 from .record import Record, at_rest
 
-#: What can be written row by row, and rows in a block of it.
-_WRITABLE = ("predict", "decision_function", "predict_proba", "predict_interval")
-_FILE_ROWS = 16_384
 
-
-class Afterwards(BaseEstimator):
+class Afterwards(IntoFiles):
     """Answers from the record of a fit; a part of the estimators, not for use by itself."""
 
     n_features_in_: int
@@ -205,69 +198,6 @@ class Afterwards(BaseEstimator):
             raise ValueError(msg)
         return order[:n]
 
-    def predict_file(
-        self, X: Any, path: str | os.PathLike[str], *, method: str = "predict"
-    ) -> None:
-        """Predict rows block by block, into a file: neither rows nor predictions are held.
-
-        Parameters
-        ----------
-        X : Stream, array-like or sparse matrix of shape (m, d), or the path of a file
-            Rows; a path is opened by :func:`~squareone.rows.open_rows`.
-        path : str or PathLike
-            A ``.npy``, ``.csv`` or ``.parquet`` file; one that is there is replaced once the new
-            one is complete.
-        method : str, default="predict"
-            ``"predict"``, ``"decision_function"``, ``"predict_proba"`` or ``"predict_interval"``.
-
-        Notes
-        -----
-        **Cost**: that of the method; memory for a few blocks of rows.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from tempfile import TemporaryDirectory
-        >>> from sklearn.datasets import load_diabetes
-        >>> from squareone import RLSRegressor
-        >>> X, y = load_diabetes(return_X_y=True)
-        >>> model = RLSRegressor("linear").fit(X, y)
-        >>> with TemporaryDirectory() as folder:
-        ...     model.predict_file(X, f"{folder}/predictions.npy")
-        ...     round(float(np.load(f"{folder}/predictions.npy").mean()), 3)
-        152.133
-        """
-        self._recorded()
-        ask = getattr(self, method, None)
-        if method not in _WRITABLE or ask is None:
-            known = ", ".join(f'"{name}"' for name in _WRITABLE if hasattr(self, name))
-            msg = f"method={method!r}: one of {known} is expected"
-            raise ValueError(msg)
-        if isinstance(X, str | os.PathLike):
-            X = open_rows(X)
-        rows = self._rows(X)
-        names = getattr(self, "feature_names_in_", None)
-        writer: BlockWriter | None = None
-        with ExitStack() as stack:
-            for _, block in rows_of(rows).row_blocks(_FILE_ROWS):
-                values = np.asarray(ask(_named(block, names)))
-                values = values.reshape(values.shape[0], -1) if values.ndim == 3 else values
-                if writer is None:
-                    columns = self._columns_of(method, values)
-                    writer = stack.enter_context(BlockWriter(path, columns, rows.shape[0]))
-                writer.write(values)
-
-    def _columns_of(self, method: str, values: Array) -> list[str]:
-        """Names of what a method gives for every row."""
-        if method == "predict_interval":
-            t = values.shape[1] // 2
-            ends = ("lower", "upper")
-            return list(ends) if t == 1 else [f"{end}_{j}" for j in range(t) for end in ends]
-        if values.ndim == 1:
-            return ["prediction" if method == "predict" else method]
-        classes = getattr(self, "classes_", np.arange(values.shape[1]))
-        return [f"{method}_{name}" for name in classes]
-
     def _rows(self, X: Any) -> Array:
         """New rows, checked, in the precision of the model."""
         record = self._recorded()
@@ -281,16 +211,3 @@ class Afterwards(BaseEstimator):
         """f at the rows of X → (n, t)."""
         record = self._recorded()
         return record.model.values(self._rows(X))
-
-
-def _named(block: Rows, names: Array | None) -> Any:
-    """A block of rows that were checked, as rows whose features have names."""
-    if names is None:
-        return block.X
-
-    def make() -> Iterator[Any]:
-        yield block.X
-
-    return GeneratedRows(
-        make, block.shape, block.dtype, sparse=block.sparse, feature_names=list(names)
-    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from abc import abstractmethod
 from copy import copy
 from dataclasses import dataclass, replace
@@ -11,7 +10,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn import get_config
-from sklearn.base import BaseEstimator, is_classifier
+from sklearn.base import is_classifier
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
@@ -42,7 +41,8 @@ from ..targets import Labels, Responses
 from . import validation
 from .callbacks import CallbackSupport, fit_progress
 from .greedy_models import GreedyRecord, rows_at
-from .orols_search import SHIFTS, Look, folds_of, mean_diagonal, search
+from .into_files import IntoFiles
+from .orols_search import SEARCH_COLUMNS, SHIFTS, Look, folds_of, mean_diagonal, search
 from .progress import Progress
 
 #: Centers at most, where nothing is said: so many times the square root of the rows, and a share.
@@ -155,20 +155,22 @@ class _Task:
             watch=watch,
         )
 
-    def watched(self, fitted: _Task, columns: Columns, rows: Array, inside: Array) -> Watched:
-        """Rows beside the fit of others."""
+    def watched(
+        self, fitted: _Task, columns: Columns, rows: Array, inside: Array, group: Array
+    ) -> Watched:
+        """Rows beside the fit of others, to some of the target columns."""
         room = fitted.most() + int(self.estimator.fit_intercept)
         values = self._matrices(rows, inside)
         follower = Follower(columns, rows_at(self.X, rows) if values is None else values, room)
         weights = None if self.weights is None else self.weights[rows]
-        return Watched(follower, self.columns[rows], weights)
+        return Watched(follower, self.columns[np.ix_(rows, group)], weights)
 
 
 def _some(X: Any, rows: Array) -> Any:
     return SomeRows(X, rows) if isinstance(X, Stream) else X[rows]
 
 
-class OrthogonalLeastSquares(CallbackSupport, BaseEstimator):
+class OrthogonalLeastSquares(CallbackSupport, IntoFiles):
     """The common part of the greedy estimators; not for use by itself."""
 
     n_features_in_: int
@@ -300,11 +302,13 @@ class OrthogonalLeastSquares(CallbackSupport, BaseEstimator):
             if not given:
                 check_range(kernel, X)
         task.kernels = kernels
-        groups = [np.arange(columns.shape[1])]
-        if not self.shared_centers:
-            groups = [np.array([j]) for j in range(columns.shape[1])]
+        groups = self._groups(np.arange(columns.shape[1]))
         paths = self._paths(task, groups, epsilon, progress)
         self._learn(task, targets, groups, paths, kept, unit, epsilon, looks)
+
+    def _groups(self, columns: Array) -> list[Array]:
+        """Which target columns have centers in common."""
+        return [columns] if self.shared_centers else list(columns[:, None])
 
     def _kernels(self) -> list[Kernel]:
         """The kernels, checked."""
@@ -369,11 +373,14 @@ class OrthogonalLeastSquares(CallbackSupport, BaseEstimator):
         if not folds:
             kernels = [_median(task.kernels[0], task)] if searched else task.kernels
             return kernels, shifts[0], []
+        columns = np.arange(task.columns.shape[1])
+        if not self.shared_centers and columns.size > SEARCH_COLUMNS:
+            columns = np.sort(task.rng.choice(columns, SEARCH_COLUMNS, replace=False))
         with progress.stage("search for the width and epsilon"):
 
             def judge(kernel: Kernel, epsilon: float) -> float:
                 kernels = [kernel] if searched else task.kernels
-                error = self._held_out(task, kernels, epsilon, folds)
+                error = self._held_out(task, kernels, epsilon, folds, self._groups(columns))
                 sigma = getattr(kernel, "sigma", np.nan)
                 text = f"sigma = {sigma:.3g}, " if np.isfinite(sigma) and searched else ""
                 progress.step(f"{text}epsilon = {epsilon:.3g}", -error)
@@ -388,8 +395,9 @@ class OrthogonalLeastSquares(CallbackSupport, BaseEstimator):
         kernels: list[Kernel],
         epsilon: float,
         folds: list[tuple[Array, Array]],
+        groups: list[Array],
     ) -> float:
-        """The mean square error of fits with all columns together, over the folds."""
+        """The mean square error of fits to some target columns, over the folds."""
         total, rows = 0.0, 0
         some = np.sort(np.concatenate([outside for _, outside in folds]))
         part = task.part(some).evaluated(kernels)  # once for all folds
@@ -397,9 +405,10 @@ class OrthogonalLeastSquares(CallbackSupport, BaseEstimator):
             fitted, judged = np.searchsorted(some, inside), np.searchsorted(some, outside)
             fold = part.part(fitted)
             columns = fold.columns_for(epsilon)
-            watched = part.watched(fold, columns, judged, fitted)
-            path = fold.run(columns, fold.columns, watched=watched)
-            total += watched.errors[path.best] * outside.size
+            for group in groups:
+                watched = part.watched(fold, columns, judged, fitted, group)
+                path = fold.run(columns, fold.columns[:, group], watched=watched)
+                total += watched.errors[path.best] * outside.size
             rows += outside.size
         return total / rows
 
@@ -418,8 +427,7 @@ class OrthogonalLeastSquares(CallbackSupport, BaseEstimator):
                     inside, outside = split
                     part = task.part(inside)
                     some = part.columns_for(epsilon)
-                    watched = task.watched(part, some, outside, inside)
-                    watched.restrict(group)
+                    watched = task.watched(part, some, outside, inside, group)
                     count = part.run(
                         some, part.columns[:, group], watched=watched, validated=True
                     ).best
@@ -560,22 +568,6 @@ class OrthogonalLeastSquares(CallbackSupport, BaseEstimator):
         return self._recorded().model.values(self._rows(X))
 
     # --- files ---
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted estimator to a file, for :func:`squareone.load`.
-
-        Parameters
-        ----------
-        path : str or PathLike
-            A safetensors file; an older one is replaced once the new one is complete.
-
-        Notes
-        -----
-        **Cost**: that of writing all points and coefficients on the path.
-        """
-        from .saving import save
-
-        save(self, path)
 
     def _fitted_state(self) -> dict[str, Any]:
         names = getattr(self, "feature_names_in_", None)

@@ -15,6 +15,8 @@ from ..rows import rows_of
 
 #: Rows that are looked at, at most, and folds of few and of many rows.
 SEARCH_ROWS, FOLDS = 2000, (5, 3)
+#: Target columns that are looked at, where each has centers of its own.
+SEARCH_COLUMNS = 3
 _FEW = 1000
 # Rows that are read at a time.
 _ROWS = 65_536
@@ -42,7 +44,8 @@ def search(
 ) -> tuple[Kernel, float, list[Look]]:
     """The best width, if the kernel has one to be chosen, and ε of ``shifts``.
 
-    For each ε the width goes downhill by half octaves, from where it was best for the one before.
+    The width goes downhill by half octaves at the first ε, then ε is chosen there, and if it is
+    another one the width goes downhill once more.
     """
     name = free_width(kernel)
     looks: list[Look] = []
@@ -66,18 +69,19 @@ def search(
             looks.append(Look(sigma, epsilon, seen[step, epsilon]))
         return seen[step, epsilon]
 
-    best = (_START if name else 0, shifts[0])
-    for epsilon in shifts:
-        here = best[0]
+    def downhill(here: int, epsilon: float) -> int:
         while name:
             around = [here - 1, here, here + 1]
             lowest = min(around, key=lambda step: error(step, epsilon))
             if lowest == here:
                 break
             here = lowest
-        if error(here, epsilon) < error(*best):
-            best = (here, epsilon)
-    return at(best[0]), best[1], looks
+        return here
+
+    step = downhill(_START if name else 0, shifts[0])
+    epsilon = min(shifts, key=lambda shift: error(step, shift))
+    step = downhill(step, epsilon)
+    return at(step), epsilon, looks
 
 
 def folds_of(n: int, rng: np.random.RandomState) -> list[tuple[Array, Array]]:

@@ -47,10 +47,6 @@ class Watched:
         self._shares = None if weights is None else weights / weights.sum()
         self.errors: list[float] = []
 
-    def restrict(self, columns: Array) -> None:
-        """Look at some of the targets only."""
-        self._targets = self._targets[:, columns]
-
     def note(self, weights: Array) -> float:
         """The mean square error of a model."""
         wrong = np.square(self.follower.values(weights) - self._targets, dtype=np.float64)

@@ -13,10 +13,11 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from ...arrays import Array
-from ...models import Calibration, Hyperplane, KernelExpansion
+from ...models import Calibration, Hyperplane, KernelExpansion, SumOfExpansions
 from ...rows import rows_of
 from ...targets import Labels, Responses
 from ..base import RegularisedLeastSquares
+from ..orols import OrthogonalLeastSquares
 from .scaling import check_steps, flat_steps
 
 __all__ = ["Source", "dense"]
@@ -27,16 +28,16 @@ class Source:
     """A fitted estimator with the scalers (fitted too) that its rows go through first."""
 
     scalers: list[Any]
-    estimator: RegularisedLeastSquares
+    estimator: RegularisedLeastSquares | OrthogonalLeastSquares
 
     @classmethod
     def of(cls, given: Any) -> Source:
         """From an estimator, a pipeline that ends in one, or a search over either."""
         best = getattr(given, "best_estimator_", given)
         *scalers, estimator = flat_steps(best) if isinstance(best, Pipeline) else [best]
-        if not isinstance(estimator, RegularisedLeastSquares):
+        if not isinstance(estimator, RegularisedLeastSquares | OrthogonalLeastSquares):
             msg = (
-                "to_onnx exports a fitted RLSRegressor or RLSClassifier, alone or at the end of a "
+                "to_onnx exports a fitted estimator of squareone, alone or at the end of a "
                 f"pipeline, got {type(given).__name__}"
             )
             if estimator is not given:
@@ -45,14 +46,17 @@ class Source:
         check_steps(scalers)
         for step in (*scalers, estimator):
             check_is_fitted(step)
+        _check_model(estimator._recorded().model)
         return cls(scalers, estimator)
 
     @property
     def model(self) -> KernelExpansion | Hyperplane:
         """What was learned; the columns of a code as decision values of the classes."""
         record = self.estimator._recorded()
+        model = record.model
+        assert not isinstance(model, SumOfExpansions)
         if not isinstance(record.targets, Labels) or record.targets.code is None:
-            return record.model
+            return model
         code = record.targets.code
         if not code.coding.linear:
             msg = (
@@ -61,9 +65,9 @@ class Source:
             )
             raise TypeError(msg)
         return replace(
-            record.model,
-            coefficients=code.coefficients(record.model.coefficients),
-            intercepts=code.coefficients(record.model.intercepts[None, :])[0],
+            model,
+            coefficients=code.coefficients(model.coefficients),
+            intercepts=code.coefficients(model.intercepts[None, :])[0],
         )
 
     @property
@@ -116,6 +120,16 @@ class Source:
         for scaler in reversed(self.scalers):
             rows = scaler.inverse_transform(rows)
         return np.asarray(rows)
+
+
+def _check_model(model: Any) -> None:
+    """Refuse what has no graph."""
+    if isinstance(model, SumOfExpansions):
+        msg = f"a model of {len(model.parts)} kernels cannot be exported: fit with one kernel"
+        raise TypeError(msg)
+    if isinstance(model, KernelExpansion) and model.coefficients.shape[0] == 0:
+        msg = "a model without centers is a constant: there is nothing to export"
+        raise TypeError(msg)
 
 
 def dense(centers: Any) -> Array:
