@@ -220,7 +220,7 @@ class GreedyRecord:
             ]
             counts = found.take("counts", list)
             fits = len(counts) == len(paths) and all(
-                isinstance(count, int) and 0 <= count <= path.longest
+                type(count) is int and 0 <= count <= path.longest
                 for count, path in zip(counts, paths, strict=True)
             )
             if not fits:

@@ -343,7 +343,10 @@ class OrthogonalLeastSquares(CallbackSupport, IntoFiles):
         most, itemsize = task.most(), task.dtype.itemsize
         needed = float(task.n) * (most + 64) * itemsize + 24.0 * most * most
         if needed > limit:
-            fits = int(max(0.0, limit / (task.n * itemsize) - 64) / 1.1)
+            # the largest m with 24m² + bm + 64b at most the limit, less a little for rounding
+            b = float(task.n) * itemsize
+            below = max(0.0, limit - 64.0 * b)
+            fits = int(0.99 * 2.0 * below / (b + np.sqrt(b * b + 96.0 * below)))
             msg = (
                 f"{most:,} centers of {task.n:,} rows need {needed / 2**30:.2f} GiB, and "
                 f"{limit / 2**30:.2f} GiB are there: set max_centers={max(1, fits):,} or fewer"
@@ -581,6 +584,8 @@ class OrthogonalLeastSquares(CallbackSupport, IntoFiles):
         if isinstance(record.targets, Labels) != is_classifier(self):
             refuse(found.where, "classes belong to a classifier, numbers to a regressor")
         self.epsilon_ = found.number("epsilon")
+        if self.epsilon_ < 0:
+            refuse(found.where, f"epsilon is at or above zero, got {self.epsilon_}")
         with found.inner("search") as looks:
             sizes = (None,)
             self.search_ = {

@@ -1,0 +1,575 @@
+"""OROLS estimators do what all do: scikit-learn's checks, input, targets, copies, files, limits."""
+
+import copy
+import json
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_array
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import squareone
+from squareone import OROLSClassifier, OROLSRegressor
+from squareone.errors import FileFormatError, MemoryLimitError
+from squareone.estimators import progress
+from squareone.kernels import Gaussian, Laplacian, Linear, Precomputed
+from squareone.targets import BCH
+from tests.estimators.center_cases import (
+    NAMES,
+    X,
+    indicators,
+    n,
+    new,
+    several,
+    three,
+    two,
+    weights,
+    y,
+)
+from tests.estimators.data import refused, table
+
+FIXED = {"kernel": Gaussian(1.5), "epsilon": 0.01}
+ENDS = {"max_centers", "criterion", "condition_limit", "candidates", "exact"}
+both_selections = pytest.mark.parametrize("selection", ["residual", "greedy"])
+
+
+def regressor(**more):
+    return OROLSRegressor(**{**FIXED, **more})
+
+
+def classifier(**more):
+    return OROLSClassifier(**{**FIXED, **more})
+
+
+# --- scikit-learn's checks ---
+
+GIVEN = {"kernel": Gaussian(1.0), "epsilon": 0.01}
+CHECKED = [
+    OROLSRegressor(),
+    OROLSClassifier(),
+    OROLSRegressor(**GIVEN),
+    OROLSRegressor(**GIVEN, selection="greedy", shared_centers=True),
+    OROLSRegressor([Gaussian(1.0), Linear()], epsilon=0.0, stopping=3, lambda_update=0.1),
+    OROLSRegressor(**GIVEN, stopping="validation", lambda_update="evidence"),
+    OROLSClassifier(**GIVEN),
+    OROLSClassifier(**GIVEN, shared_centers=True, coding="bch"),
+]
+
+
+@pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")
+@pytest.mark.filterwarnings("ignore:invalid value encountered:RuntimeWarning")
+@parametrize_with_checks(CHECKED)
+def test_scikit_learn_checks(estimator, check):
+    if "sample_weight_equivalence" in str(check) and estimator.epsilon != 0:
+        pytest.skip("ε and GCV count rows, and a repeated row is one more")
+    check(estimator)
+
+
+# --- input ---
+
+
+def test_frames_and_lists():
+    expected = regressor().fit(X, y).predict(new)
+    for frame in (pd.DataFrame, lambda a, columns: pl.DataFrame(a, schema=columns)):
+        rows, others = (frame(a, columns=NAMES) for a in (X, new))
+        model = regressor().fit(rows, y)
+        assert list(model.feature_names_in_) == NAMES
+        assert_allclose(model.predict(others), expected, rtol=1e-12)
+        with pytest.raises(ValueError, match="feature names"):
+            model.predict(frame(new, columns=["length", "age", "width"]))
+    model = regressor().fit(X.tolist(), y.tolist())
+    assert_allclose(model.predict(new.tolist()), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("stopping", ["gcv", "validation"])
+@pytest.mark.parametrize("kernel", ["gaussian", [Gaussian(1.0), Laplacian(1.0)]], ids=str)
+def test_read_only_arrays(stopping, kernel):
+    arrays = [X.copy(), several.copy(), weights.copy(), new.copy()]
+    before = [array.copy() for array in arrays]
+    for array in arrays:
+        array.flags.writeable = False
+    OROLSRegressor(kernel, stopping=stopping).fit(*arrays[:3]).predict(arrays[3])
+    for array, was in zip(arrays, before, strict=True):
+        assert_array_equal(array, was)
+
+
+@pytest.mark.parametrize("rows", [np.array, csr_array], ids=["dense", "sparse"])
+def test_the_model_does_not_change_with_the_rows(rows):
+    given, targets = rows(X), y.copy()
+    model = regressor().fit(given, targets)
+    expected = [model.at(m).predict(new) for m in (0, 3, model.n_centers_)]
+    (given if isinstance(given, np.ndarray) else given.data)[:] = 0.0
+    targets[:] = 0.0
+    for m, values in zip((0, 3, model.n_centers_), expected, strict=True):
+        assert_array_equal(model.at(m).predict(new), values)
+
+
+def test_the_model_does_not_change_with_its_attributes():
+    model = regressor().fit(X, y)
+    expected = model.at(3).predict(new)
+    for values in (model.path_["lambda"], model.path_["center"], model.at(2).centers_):
+        values[:] = 0
+    assert_array_equal(model.at(3).predict(new), expected)
+
+
+def test_a_precomputed_kernel_needs_values_with_all_rows():
+    K = Gaussian(1.5)(X, X)
+    model = OROLSRegressor(Precomputed(), epsilon=0.01).fit(K, y)
+    with refused(ValueError, "90"):
+        model.predict(K[:, :40])
+    with refused(ValueError, "square"):
+        OROLSRegressor(Precomputed()).fit(K[:, :40], y)
+
+
+# --- targets ---
+
+
+@both_selections
+@pytest.mark.parametrize("labels", [two, three], ids=["two", "three"])
+@pytest.mark.parametrize("shared", [False, True])
+def test_classes(selection, labels, shared):
+    model = classifier(selection=selection, shared_centers=shared).fit(X, labels, weights)
+    assert_array_equal(model.classes_, np.unique(labels))
+    assert model.score(X, labels) > 0.8
+    assert model.predict(new).dtype == labels.dtype
+    assert model.decision_function(new).shape == ((7,) if len(model.classes_) == 2 else (7, 3))
+    assert set(np.ravel(model.stopped_by_)) <= ENDS
+
+
+@both_selections
+@pytest.mark.parametrize("shared", [False, True])
+def test_several_labels(selection, shared):
+    model = classifier(selection=selection, shared_centers=shared).fit(X, indicators)
+    assert model.predict(new).shape == (7, 3)
+    assert (model.predict(X) == indicators).mean() > 0.85
+    if shared:
+        return
+    for j in range(3):
+        alone = classifier(selection=selection).fit(X, indicators[:, j])
+        found = model.decision_function(new)[:, j]
+        assert_allclose(found, alone.decision_function(new), rtol=1e-9)
+
+
+@pytest.mark.parametrize("coding", ["bch", "one_vs_one", BCH(15, "hamming")], ids=str)
+@pytest.mark.parametrize("shared", [False, True])
+def test_codes(coding, shared):
+    model = classifier(coding=coding, shared_centers=shared).fit(X, three)
+    assert model.score(X, three) > 0.8
+    assert model.code_.shape[0] == 3
+    assert model.decision_function(new).shape == (7, 3)
+
+
+def test_class_weights():
+    given = {"low": 3.0, "middle": 1.0, "high": 0.5}
+    model = classifier(class_weight=given).fit(X, three)
+    plain = classifier().fit(X, three, np.array([given[label] for label in three]))
+    assert_array_equal(model.decision_function(new), plain.decision_function(new))
+    balanced = classifier(class_weight="balanced").fit(X, three)
+    assert np.isfinite(balanced.decision_function(new)).all()
+    with refused(ValueError, "class"):
+        classifier().fit(X, two, np.where(two == "yes", 1.0, 0.0))
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_several_targets(shared):
+    model = regressor(shared_centers=shared).fit(X, several, weights)
+    assert model.predict(new).shape == (7, 2)
+    assert model.dual_coef_.shape == (len(model.center_indices_), 2)
+    assert model.intercept_.shape == (2,)
+    if shared:
+        assert isinstance(model.n_centers_, int)
+        assert isinstance(model.lambda_, float)
+    else:
+        assert model.n_centers_.shape == model.lambda_.shape == (2,)
+    column = regressor(shared_centers=shared).fit(X, y[:, None])
+    assert column.predict(new).shape == (7, 1)
+    assert_allclose(column.predict(new)[:, 0], regressor().fit(X, y).predict(new), rtol=1e-12)
+
+
+# --- parameters ---
+
+
+@both_selections
+@pytest.mark.parametrize("stopping", ["gcv", "bic", "mdl", "validation", 5])
+@pytest.mark.parametrize("update", ["gcv", "evidence", 0, 0.1])
+def test_every_stopping_and_update(selection, stopping, update):
+    model = regressor(selection=selection, stopping=stopping, lambda_update=update)
+    model.fit(X, y, weights)
+    assert model.score(X, y) > 0.8
+    assert model.stopped_by_ in ENDS
+    path = model.path_
+    assert path["centers"].max() >= model.n_centers_
+    assert model.lambda_ == path["lambda"][model.n_centers_]
+    if stopping == 5:
+        assert model.n_centers_ == 5
+    elif stopping == "validation":
+        assert model.n_centers_ == path["centers"].max()
+    else:
+        assert model.n_centers_ == np.argmin(path["criterion"])
+    if update in (0, 0.1):
+        assert_array_equal(path["lambda"][1:], update)
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_the_rows_that_are_held_out_are_those_of_the_random_state(shared):
+    how = {"stopping": "validation", "shared_centers": shared, "validation_fraction": 0.3}
+    found = [regressor(**how, random_state=0).fit(X, several) for _ in range(2)]
+    assert_array_equal(found[0].n_centers_, found[1].n_centers_)
+    assert_array_equal(found[0].predict(new), found[1].predict(new))
+
+
+@pytest.mark.parametrize("most", [1, 2, 7])
+def test_there_are_no_more_centers_than_asked_for(most):
+    model = regressor(max_centers=most).fit(X, y)
+    assert model.path_["centers"].max() == most
+    assert model.stopped_by_ == "max_centers"
+    assert regressor(max_centers=most, stopping=20).fit(X, y).n_centers_ == most
+
+
+def test_the_path_ends_at_the_limit_of_its_condition():
+    model = regressor(condition_limit=3.0, epsilon=0.0).fit(X, y)
+    assert model.stopped_by_ == "condition_limit"
+    assert model.path_["condition"].max() <= 3.0
+
+
+def test_the_path_ends_where_its_best_model_was_long_ago():
+    noise = np.random.default_rng(3).normal(size=n)
+    model = regressor(max_centers=80).fit(X, noise)
+    assert model.stopped_by_ == "criterion"
+    assert model.path_["centers"].max() < 80
+
+
+def test_a_path_is_a_table():
+    model = regressor().fit(X, several)
+    path = pd.DataFrame(model.path_)
+    assert list(path["model"].unique()) == [0, 1]
+    assert (path.loc[path["centers"] == 0, "center"] == -1).all()
+    assert (path.loc[path["centers"] > 0, "center"] >= 0).all()
+    assert (path["effective_dof"] > 0).all()
+
+
+def test_a_search_is_on_record():
+    model = OROLSRegressor().fit(X, y)
+    looks = pd.DataFrame(model.search_)
+    best = looks.loc[looks["error"].idxmin()]
+    assert best["sigma"] == pytest.approx(model.kernel_.sigma)
+    assert best["epsilon"] == model.epsilon_
+    assert len(regressor().fit(X, y).search_["error"]) == 0
+    given = OROLSRegressor(Gaussian(1.5)).fit(X, y)
+    assert len(given.search_["epsilon"]) == 3
+    assert np.isnan(given.search_["sigma"]).all()
+    width = OROLSRegressor(epsilon=0.02).fit(X, y)
+    assert width.epsilon_ == 0.02
+    assert set(width.search_["epsilon"]) == {0.02}
+
+
+def test_models_on_the_path():
+    model = regressor().fit(X, y)
+    longest = model.path_["centers"].max()
+    empty = model.at(0)
+    assert_allclose(empty.predict(new), y.mean())
+    assert empty.centers_.shape == (0, 3)
+    assert empty.dual_coef_.shape == (0,)
+    assert empty.n_centers_ == 0
+    assert_array_equal(model.at(model.n_centers_).predict(new), model.predict(new))
+    assert model.at(longest).at(model.n_centers_).n_centers_ == model.n_centers_
+    assert model.at(np.int64(2)).centers_.shape == (2, 3)
+    for bad in (-1, longest + 1, 2.0, True, "2", None):
+        with refused(ValueError, f"m={bad!r}", f"from 0 to {longest}"):
+            model.at(bad)
+    assert_allclose(regressor(fit_intercept=False).fit(X, y).at(0).predict(new), 0.0)
+
+
+def test_classes_without_centers():
+    model = classifier().fit(X, three)
+    assert model.at(0).decision_function(new).shape == (7, 3)
+    assert model.at(0).predict(new).shape == (7,)
+
+
+@pytest.mark.parametrize("name", ["predict", "at", "path_", "save"])
+def test_nothing_is_known_before_the_fit(name, tmp_path):
+    given = {"predict": (X,), "at": (1,), "path_": (), "save": (tmp_path / "model",)}[name]
+    with pytest.raises(NotFittedError):
+        getattr(OROLSRegressor(), name)(*given)
+
+
+def test_memory_that_is_not_there_is_refused():
+    with refused(MemoryLimitError, "56 centers of 90 rows", "max_centers="):
+        regressor(max_centers=56, memory_limit=1000).fit(X, y)
+    with refused(ValueError, "memory_limit='lots'"):
+        regressor(memory_limit="lots").fit(X, y)
+
+
+def test_as_many_centers_as_the_refusal_says_fit():
+    rows = np.random.default_rng(0).normal(size=(2000, 2))
+    limit = 3_000_000
+    with pytest.raises(MemoryLimitError) as error:
+        regressor(memory_limit=limit).fit(rows, rows[:, 0])
+    most = int(str(error.value).split("max_centers=")[1].split()[0].replace(",", ""))
+    assert regressor(memory_limit=limit, max_centers=most).fit(rows, rows[:, 0]).n_centers_ <= most
+
+
+def test_progress_is_shown(capsys, monkeypatch):
+    monkeypatch.setattr(progress, "_WORTH_SHOWING", 0.0)
+    OROLSRegressor(verbose=2, max_centers=3, memory_limit="1GiB").fit(X, y)
+    shown = capsys.readouterr().err
+    assert "epsilon = " in shown
+    assert "of at most 3 centers" in shown
+    regressor().fit(X, y)
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError])
+def test_a_fit_that_fails_leaves_nothing(error, monkeypatch):
+    model = regressor().fit(X, y)
+
+    def fail(*given, **more):
+        raise error
+
+    monkeypatch.setattr("squareone.estimators.orols.greedy_path", fail)
+    with pytest.raises(error):
+        model.fit(X, y)
+    assert [name for name in vars(model) if name.endswith("_")] == []
+    with pytest.raises(NotFittedError):
+        model.predict(new)
+
+
+def test_parameters_are_searched():
+    search = GridSearchCV(
+        make_pipeline(StandardScaler(), regressor()),
+        {"orolsregressor__max_centers": [1, 20], "orolsregressor__kernel__sigma": [1.0, 2.0]},
+        cv=2,
+    ).fit(X, y)
+    assert search.best_params_["orolsregressor__max_centers"] == 20
+
+
+# --- copies and files ---
+
+FITTED = {
+    "regressor": (regressor(), X, y),
+    "searched": (OROLSRegressor(), X, y),
+    "frame": (regressor(), pd.DataFrame(X, columns=NAMES), y),
+    "several targets": (regressor(), X, several),
+    "shared centers": (regressor(shared_centers=True), X, several),
+    "no intercept": (regressor(fit_intercept=False), X, y),
+    "sparse": (regressor(), csr_array(np.where(np.abs(X) > 0.7, X, 0.0)), y),
+    "several kernels": (regressor(kernel=[Gaussian(1.0), Linear()]), X, several),
+    "single": (regressor(), X.astype(np.float32), y.astype(np.float32)),
+    "precomputed": (OROLSRegressor(Precomputed(), epsilon=0.1), X @ X.T, y),
+    "no centers": (regressor(), X, np.ones(n)),
+    "two classes": (classifier(), X, two),
+    "three classes": (classifier(), X, three),
+    "code": (classifier(coding="bch"), X, three),
+    "pairs": (classifier(coding="one_vs_one", shared_centers=True), X, three),
+    "labels": (classifier(), X, indicators),
+}
+every_model = pytest.mark.parametrize(("model", "rows", "target"), table(FITTED))
+
+
+def answers(model, rows):
+    """What a model says of itself, and of rows, at every number of centers."""
+    found = {
+        name: getattr(model, name)
+        for name in [*vars(model), "path_"]
+        if name.endswith("_") and name != "centers_"
+    }
+    longest = model.path_["centers"].max()
+    for m in sorted({0, longest // 2, longest}):
+        found[f"at {m}"] = model.at(m).predict(rows)
+    found["now"] = model.predict(rows)
+    if hasattr(model, "centers_"):
+        found["centers"] = model.centers_
+    return found
+
+
+def assert_same(found, expected):
+    assert list(found) == list(expected)
+    for name, value in expected.items():
+        assert type(found[name]) is type(value), name
+        if hasattr(value, "toarray"):
+            assert_array_equal(found[name].toarray(), value.toarray())
+        elif hasattr(value, "get_params") or name == "kernel_":
+            assert repr(found[name]) == repr(value)
+        else:
+            np.testing.assert_equal(found[name], value, err_msg=name)
+
+
+@every_model
+def test_copies_say_the_same(model, rows, target):
+    model = clone(model).fit(rows, target, weights)
+    expected = answers(model, rows)
+    for copied in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model)):
+        assert_same(answers(copied, rows), expected)
+    again = clone(model)
+    assert not hasattr(again, "path_")
+    assert_same(answers(again.fit(rows, target, weights), rows), expected)
+
+
+@every_model
+def test_files_say_the_same(model, rows, target, tmp_path):
+    model = clone(model).fit(rows, target, weights)
+    model.save(tmp_path / "model.safetensors")
+    loaded = squareone.load(tmp_path / "model.safetensors")
+    assert type(loaded) is type(model)
+    assert repr(loaded) == repr(model)
+    assert_same(
+        dict(sorted(answers(loaded, rows).items())), dict(sorted(answers(model, rows).items()))
+    )
+    loaded.save(tmp_path / "again.safetensors")
+    assert_array_equal(
+        squareone.load(tmp_path / "again.safetensors").predict(rows), model.predict(rows)
+    )
+
+
+def test_a_model_of_the_path_is_saved_with_its_path(tmp_path):
+    model = regressor().fit(X, y)
+    squareone.save(model.at(2), tmp_path / "model.safetensors")
+    loaded = squareone.load(tmp_path / "model.safetensors")
+    assert loaded.n_centers_ == 2
+    assert_array_equal(loaded.predict(new), model.at(2).predict(new))
+    assert_array_equal(loaded.at(model.n_centers_).predict(new), model.predict(new))
+
+
+def changed(model, path, change):
+    """Load what was saved, with a change to its description."""
+    squareone.save(model, path)
+    data = path.read_bytes()
+    length = int.from_bytes(data[:8], "little")
+    header = json.loads(data[8 : 8 + length])
+    tree = json.loads(header["__metadata__"]["squareone"])
+    change(tree["object"]["fitted"])
+    header["__metadata__"]["squareone"] = json.dumps(tree)
+    text = json.dumps(header).encode()
+    path.write_bytes(len(text).to_bytes(8, "little") + text + data[8 + length :])
+    return squareone.load(path)
+
+
+def setting(where, value):
+    def change(tree):
+        *outer, last = [int(name) if name.isdigit() else name for name in where.split(".")]
+        for name in outer:
+            tree = tree[name]
+        if callable(value):
+            tree[last] = value(tree[last])
+        else:
+            tree[last] = value
+
+    return change
+
+
+LIES = {
+    "no record": (setting("record", {}), []),
+    "no kernels": (setting("record.kernels", []), ["no kernels"]),
+    "a number as a kernel": (setting("record.kernels", [3]), ["no kernels"]),
+    "a width that is text": (
+        setting("record.kernels", [{"$object": "Gaussian", "parameters": {"sigma": "auto"}}]),
+        ["sigma"],
+    ),
+    "a precomputed kernel after all": (
+        setting("record.kernels", [{"$object": "Precomputed", "parameters": {}}]),
+        [],
+    ),
+    "no such type": (setting("record.bits", 16), ["no such type"]),
+    "a single precision after all": (setting("record.bits", 32), []),
+    "another number of features": (setting("record.n_features", 2), ["3 features, not 2"]),
+    "other features": (setting("n_features_in", 2), ["3 features are not 2"]),
+    "no features": (setting("record.n_features", 0), ["no features"]),
+    "no groups": (setting("record.groups", []), ["groups"]),
+    "a group too many": (setting("record.groups", [[0], [1], [2]]), []),
+    "a group too few": (setting("record.groups", [[0, 1]]), []),
+    "a group twice": (setting("record.groups", [[0], [0]]), ["groups"]),
+    "a group of text": (setting("record.groups", [["0"], ["x"]]), []),
+    "a group that is a number": (setting("record.groups", [0, 1]), []),
+    "a group of groups": (setting("record.groups", [[[0]], [[1]]]), []),
+    "a group of large numbers": (setting("record.groups", [[2**70], [1]]), []),
+    "a path too few": (setting("record.paths", lambda paths: paths[:1]), []),
+    "a path that is none": (setting("record.paths", [1, 2]), []),
+    "paths that are a text": (setting("record.paths", "ab"), []),
+    "too many centers": (setting("record.counts", [1000, 1]), ["not so many centers"]),
+    "negative centers": (setting("record.counts", [-1, 1]), ["not so many centers"]),
+    "a count too few": (setting("record.counts", [1]), ["not so many centers"]),
+    "a count that is text": (setting("record.counts", ["1", "1"]), ["not so many centers"]),
+    "a count that is true": (setting("record.counts", [True, True]), ["not so many centers"]),
+    "a unit of zero": (setting("record.unit", 0.0), ["unit"]),
+    "free that is two": (setting("record.paths.0.free", 2), ["free is 0 or 1"]),
+    "free that is not": (setting("record.paths.0.free", 0), []),
+    "a best that is not there": (setting("record.paths.0.best", 1000), ["not 1000"]),
+    "an end that is a number": (setting("record.paths.0.ended", 3), []),
+    "a field more": (setting("record.paths.0.more", 3), ["more"]),
+    "a field less": (lambda tree: tree["record"]["paths"][0].pop("penalties"), ["penalties"]),
+    "no search": (setting("search", None), []),
+    "another search": (setting("search", {}), []),
+    "an epsilon that is text": (setting("epsilon", "small"), ["epsilon"]),
+    "an epsilon below zero": (setting("epsilon", -1.0), ["epsilon"]),
+    "classes": (
+        setting("record.targets", {"classes": None, "multilabel": True, "code": None}),
+        ["classes belong to a classifier"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("change", "message"), table(LIES))
+def test_files_that_contradict_themselves_are_refused(change, message, tmp_path):
+    model = regressor().fit(X, several)
+    with refused(FileFormatError, "cannot load", *message):
+        changed(model, tmp_path / "model.safetensors", change)
+
+
+def swapped(name, change):
+    """A change to the numbers of a record, before it is saved."""
+
+    def apply(record):
+        owner = record if hasattr(record, name) else record.paths[0]
+        values = np.array(getattr(owner, name))
+        change(values)
+        setattr(owner, name, values)
+
+    return apply
+
+
+def put(place, value):
+    def change(values):
+        values[place] = value
+
+    return change
+
+
+FALSE_NUMBERS = {
+    "a singular triangle": (swapped("triangle", put((1, 1), 0.0)), ["singular"]),
+    "a triangle with NaN": (swapped("triangle", put((0, 1), np.nan)), []),
+    "projections with NaN": (swapped("projections", put(0, np.nan)), []),
+    "a negative penalty": (swapped("penalties", put(1, -1.0)), ["negative"]),
+    "a penalty of NaN": (swapped("penalties", put(1, np.nan)), []),
+    "numbers below zero": (swapped("numbers", put(0, -1)), []),
+    "unsorted candidates": (swapped("candidates", put(0, 88)), ["not points of these rows"]),
+    "points with NaN": (swapped("points", put(0, np.nan)), []),
+}
+
+
+@pytest.mark.parametrize(("change", "message"), table(FALSE_NUMBERS))
+def test_numbers_that_cannot_be_are_refused(change, message, tmp_path):
+    model = regressor().fit(X, several)
+    change(model._record)
+    squareone.save(model, tmp_path / "model.safetensors")
+    with refused(FileFormatError, "cannot load", *message):
+        squareone.load(tmp_path / "model.safetensors")
+
+
+@pytest.mark.parametrize("place", range(0, 40, 3))
+def test_a_damaged_file_is_refused_or_a_model(place, tmp_path):
+    model = regressor(max_centers=4).fit(X, y)
+    path = tmp_path / "model.safetensors"
+    model.save(path)
+    data = path.read_bytes()
+    path.write_bytes(data[: len(data) * place // 40])
+    with refused(FileFormatError, "cannot load"):
+        squareone.load(path)
