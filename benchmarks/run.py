@@ -17,6 +17,7 @@ THREADS = pin_threads()  # before anything imports numpy
 from benchmarks import (  # noqa: E402
     afterwards,
     centers,
+    greedy,
     imports,
     kernels,
     linear,
@@ -37,6 +38,7 @@ CASES = [
         linear,
         predict,
         afterwards,
+        greedy,
         imports,
         memory,
         plans,
