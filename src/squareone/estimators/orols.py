@@ -47,6 +47,8 @@ from .progress import Progress
 
 #: Centers at most, where nothing is said: so many times the square root of the rows, and a share.
 MOST_BY_ROOT, MOST_SHARE = 6.0, 0.5
+# Parameters that may be numbers.
+_NUMBERS = ("max_centers", "candidates", "stopping", "lambda_update", "epsilon", "condition_limit")
 # Columns of the kernel matrix that several models may share, at most.
 _SHARED_BYTES = 512 * 2**20
 
@@ -272,6 +274,7 @@ class OrthogonalLeastSquares(CallbackSupport, IntoFiles):
     def _fit(self, X: Any, y: Any, sample_weight: Any, progress: Progress) -> None:
         if not get_config()["skip_parameter_validation"]:
             self._validate_params()
+            self._refuse_truths()
         kernels = self._kernels()
         given = isinstance(kernels[0], Precomputed)
         X = validation.check_rows(self, X, reset=True, sparse=not given)
@@ -298,9 +301,8 @@ class OrthogonalLeastSquares(CallbackSupport, IntoFiles):
         )
         self._check_memory(task)
         kernels, epsilon, looks = self._chosen(task, progress)
-        for kernel in kernels:
-            if not given:
-                check_range(kernel, X)
+        if not given:
+            _check_values(kernels, X)
         task.kernels = kernels
         groups = self._groups(np.arange(columns.shape[1]))
         paths = self._paths(task, groups, epsilon, progress)
@@ -309,6 +311,13 @@ class OrthogonalLeastSquares(CallbackSupport, IntoFiles):
     def _groups(self, columns: Array) -> list[Array]:
         """Which target columns have centers in common."""
         return [columns] if self.shared_centers else list(columns[:, None])
+
+    def _refuse_truths(self) -> None:
+        """True is a number to Python, and none to the user."""
+        for name in _NUMBERS:
+            if isinstance(getattr(self, name), bool | np.bool_):
+                msg = f"{name}={getattr(self, name)!r}: a number is expected, not a truth value"
+                raise ValueError(msg)
 
     def _kernels(self) -> list[Kernel]:
         """The kernels, checked."""
@@ -361,6 +370,8 @@ class OrthogonalLeastSquares(CallbackSupport, IntoFiles):
                 kernel if task.X is None else kernel.resolve(task.X, task.rng)
                 for kernel in task.kernels
             ]
+            if task.X is not None:
+                _check_values(task.kernels, task.X)
             if not isinstance(self.epsilon, str):
                 return task.kernels, float(self.epsilon), []
         shifts: tuple[float, ...] = SHIFTS
@@ -608,3 +619,11 @@ class OrthogonalLeastSquares(CallbackSupport, IntoFiles):
 def _median(kernel: Kernel, task: _Task) -> Kernel:
     """Where there are too few rows to choose a width: the median distance."""
     return with_width(kernel, free_width(kernel), "median").resolve(task.X, task.rng)
+
+
+def _check_values(kernels: list[Kernel], X: Any) -> None:
+    """Refuse rows on which a kernel, or the square of a column of it, leaves the range."""
+    for kernel in kernels:
+        check_range(kernel, X)
+        mean = np.array([[mean_diagonal([kernel], X, None)]])
+        validation.check_scale(mean, "the kernel", X.dtype)
