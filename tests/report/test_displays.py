@@ -12,8 +12,9 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from squareone import RLSClassifier, RLSRegressor, report
+from squareone import OROLSClassifier, OROLSRegressor, RLSClassifier, RLSRegressor, report
 from squareone.report import (
+    GreedyPathDisplay,
     IntervalDisplay,
     LeaveOneOutCalibrationDisplay,
     LeaveOneOutDisplay,
@@ -23,8 +24,16 @@ from squareone.report import (
     WidthMapDisplay,
 )
 
-REGRESSORS = [PathDisplay, WidthMapDisplay, LeaveOneOutDisplay, IntervalDisplay, LeverageDisplay]
+REGRESSORS = [
+    GreedyPathDisplay,
+    PathDisplay,
+    WidthMapDisplay,
+    LeaveOneOutDisplay,
+    IntervalDisplay,
+    LeverageDisplay,
+]
 CLASSIFIERS = [
+    GreedyPathDisplay,
     PathDisplay,
     WidthMapDisplay,
     LeaveOneOutRocDisplay,
@@ -34,7 +43,9 @@ CLASSIFIERS = [
 CASES = [(display, False) for display in REGRESSORS] + [(display, True) for display in CLASSIFIERS]
 
 
-def estimator_for(classifies):
+def estimator_for(display, classifies):
+    if display is GreedyPathDisplay:
+        return (OROLSClassifier if classifies else OROLSRegressor)(stopping=5, random_state=0)
     return (RLSClassifier if classifies else RLSRegressor)(random_state=0)
 
 
@@ -57,7 +68,7 @@ def test_every_display_is_tested_here():
 @pytest.mark.parametrize(("display", "classifies"), CASES)
 def test_a_new_figure_or_the_axes_that_are_given(display, classifies, data, targets):
     X, _ = data
-    model = estimator_for(classifies).fit(X, targets[classifies])
+    model = estimator_for(display, classifies).fit(X, targets[classifies])
     drawn = draw(display, model, X)
     assert isinstance(drawn, display)
     assert drawn.figure_ is drawn.ax_.figure
@@ -75,7 +86,7 @@ def test_a_new_figure_or_the_axes_that_are_given(display, classifies, data, targ
 def test_it_can_be_drawn_into_a_part_of_a_figure(display, classifies, data, targets):
     X, _ = data
     left, _ = plt.figure(figsize=(13, 5), layout="constrained").subfigures(1, 2)
-    model = estimator_for(classifies).fit(X, targets[classifies])
+    model = estimator_for(display, classifies).fit(X, targets[classifies])
     drawn = draw(display, model, X, ax=left.subplots())
     drawn.figure_.canvas.draw()
 
@@ -83,7 +94,7 @@ def test_it_can_be_drawn_into_a_part_of_a_figure(display, classifies, data, targ
 @pytest.mark.parametrize(("display", "classifies"), CASES)
 def test_pipelines_and_searches_are_looked_into(display, classifies, data, targets):
     X, _ = data
-    model = make_pipeline(StandardScaler(), estimator_for(classifies))
+    model = make_pipeline(StandardScaler(), estimator_for(display, classifies))
     search = GridSearchCV(model, {f"{model.steps[-1][0]}__fit_intercept": [True]}, cv=3)
     search.fit(X, targets[classifies])
     outer, inner = (
@@ -101,7 +112,7 @@ def test_only_fitted_estimators_of_this_library_are_drawn(display, classifies, d
     with pytest.raises(TypeError, match=f"{display.__name__} .* pipeline or search, got Ridge"):
         draw(display, Ridge(), X)
     with pytest.raises(NotFittedError):
-        draw(display, estimator_for(classifies), X)
+        draw(display, estimator_for(display, classifies), X)
 
 
 @pytest.mark.parametrize(
@@ -125,7 +136,7 @@ def test_without_matplotlib_the_error_says_what_to_install(
     display, classifies, data, targets, monkeypatch
 ):
     X, _ = data
-    model = estimator_for(classifies).fit(X, targets[classifies])
+    model = estimator_for(display, classifies).fit(X, targets[classifies])
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(ImportError, match=rf'{display.__name__} .* "squareone\[plot\]"'):
         draw(display, model, X)

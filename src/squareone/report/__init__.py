@@ -3,12 +3,14 @@
 :func:`summary` says in a few lines which kernel, λ and solver a fitted estimator has, how well it
 predicts unseen rows, and what that cost. The displays draw, in scikit-learn's manner, by
 ``from_estimator``: :class:`PathDisplay` (:func:`path_figure`) and :class:`WidthMapDisplay` what was
-looked at, :class:`LeaveOneOutDisplay`, :class:`LeaveOneOutRocDisplay` and
-:class:`LeaveOneOutCalibrationDisplay` how well rows are predicted that were left out,
-:class:`IntervalDisplay` how sure that is, and :class:`LeverageDisplay` which rows matter.
+looked at, :class:`GreedyPathDisplay` the models of a greedy fit, :class:`LeaveOneOutDisplay`,
+:class:`LeaveOneOutRocDisplay` and :class:`LeaveOneOutCalibrationDisplay` how well rows are
+predicted that were left out, :class:`IntervalDisplay` how sure that is, and
+:class:`LeverageDisplay` which rows matter.
 """
 
 from .calibration import LeaveOneOutCalibrationDisplay
+from .greedy import GreedyPathDisplay
 from .intervals import IntervalDisplay
 from .leave_one_out import LeaveOneOutDisplay
 from .leverages import LeverageDisplay
@@ -18,6 +20,7 @@ from .summary import summary
 from .width_map import WidthMapDisplay
 
 __all__ = [
+    "GreedyPathDisplay",
     "IntervalDisplay",
     "LeaveOneOutCalibrationDisplay",
     "LeaveOneOutDisplay",

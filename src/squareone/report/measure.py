@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import Array
 from ..estimators.base import RegularisedLeastSquares
+from ..estimators.orols import OrthogonalLeastSquares
 
 _LIKELIHOOD = "marginal_likelihood"
 _CRITERIA = {
@@ -28,6 +29,32 @@ def fitted(estimator: Any, function: str) -> RegularisedLeastSquares:
 
 def fitted_with_rows(estimator: Any, X: Any, function: str) -> tuple[RegularisedLeastSquares, Any]:
     """The same, and rows ``X`` as they reach it through the steps before."""
+    inner, X = _last_step(estimator, X)
+    if not isinstance(inner, RegularisedLeastSquares):
+        msg = (
+            f"{function} reports on a fitted RLSRegressor or RLSClassifier, alone or at the end of "
+            f"a pipeline or search, got {type(estimator).__name__}"
+        )
+        raise TypeError(msg)
+    check_is_fitted(inner)
+    return inner, X
+
+
+def fitted_greedy(estimator: Any, function: str) -> OrthogonalLeastSquares:
+    """The fitted greedy estimator, at the end of a pipeline or search if need be."""
+    inner, _ = _last_step(estimator, None)
+    if not isinstance(inner, OrthogonalLeastSquares):
+        msg = (
+            f"{function} reports on a fitted OROLSRegressor or OROLSClassifier, alone or at the "
+            f"end of a pipeline or search, got {type(estimator).__name__}"
+        )
+        raise TypeError(msg)
+    check_is_fitted(inner)
+    return inner
+
+
+def _last_step(estimator: Any, X: Any) -> tuple[Any, Any]:
+    """What is at the end of pipelines and searches, and rows as they reach it."""
     inner = estimator
     while hasattr(inner, "best_estimator_") or hasattr(inner, "steps"):
         if hasattr(inner, "best_estimator_"):
@@ -36,13 +63,6 @@ def fitted_with_rows(estimator: Any, X: Any, function: str) -> tuple[Regularised
         if X is not None and len(inner.steps) > 1:
             X = inner[:-1].transform(X)
         inner = inner.steps[-1][1]
-    if not isinstance(inner, RegularisedLeastSquares):
-        msg = (
-            f"{function} reports on a fitted RLSRegressor or RLSClassifier, alone or at the end of "
-            f"a pipeline or search, got {type(estimator).__name__}"
-        )
-        raise TypeError(msg)
-    check_is_fitted(inner)
     return inner, X
 
 
