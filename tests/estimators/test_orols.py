@@ -3,6 +3,7 @@
 import copy
 import json
 import pickle
+import tracemalloc
 
 import numpy as np
 import pandas as pd
@@ -316,6 +317,39 @@ def test_as_many_centers_as_the_refusal_says_fit():
         regressor(memory_limit=limit).fit(rows, rows[:, 0])
     most = int(str(error.value).split("max_centers=")[1].split()[0].replace(",", ""))
     assert regressor(memory_limit=limit, max_centers=most).fit(rows, rows[:, 0]).n_centers_ <= most
+
+
+def peak_of_a_fit(model, *arrays):
+    tracemalloc.start()
+    model.fit(*arrays)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    return peak
+
+
+@pytest.mark.parametrize("targets", [1, 8])
+@pytest.mark.parametrize(
+    "selection",
+    [
+        "residual",
+        pytest.param(
+            "greedy",
+            marks=pytest.mark.xfail(
+                strict=True,
+                reason="the blocks of columns that all candidates are looked at in are not counted",
+            ),
+        ),
+    ],
+)
+def test_a_fit_stays_within_its_memory(selection, targets):
+    rng = np.random.default_rng(0)
+    rows, Y = rng.normal(size=(5000, 2)), rng.normal(size=(5000, targets))
+    regressor().fit(X, y)  # whatever is imported late
+    limit = 7 * 2**20
+    how = {"selection": selection, "max_centers": 40, "stopping": 40, "memory_limit": limit}
+    if selection == "greedy":
+        how |= {"max_centers": 2, "stopping": 2}
+    assert peak_of_a_fit(regressor(kernel=Gaussian(0.3), **how), rows, Y) <= limit
 
 
 def test_progress_is_shown(capsys, monkeypatch):

@@ -49,6 +49,8 @@ from .progress import Progress
 MOST_BY_ROOT, MOST_SHARE = 6.0, 0.5
 # Parameters that may be numbers.
 _NUMBERS = ("max_centers", "candidates", "stopping", "lambda_update", "epsilon", "condition_limit")
+# Columns of the kernel matrix, at most, that are there beside those of the basis for a while.
+_BESIDE = 96
 # Columns of the kernel matrix that several models may share, at most.
 _SHARED_BYTES = 512 * 2**20
 
@@ -299,13 +301,13 @@ class OrthogonalLeastSquares(CallbackSupport, IntoFiles):
             None if weights is None else weights[kept],
             rng,
         )
-        self._check_memory(task)
+        spare = self._check_memory(task)
         kernels, epsilon, looks = self._chosen(task, progress)
         if not given:
             _check_values(kernels, X)
         task.kernels = kernels
         groups = self._groups(np.arange(columns.shape[1]))
-        paths = self._paths(task, groups, epsilon, progress)
+        paths = self._paths(task, groups, epsilon, spare, progress)
         self._learn(task, targets, groups, paths, kept, unit, epsilon, looks)
 
     def _groups(self, columns: Array) -> list[Array]:
@@ -346,21 +348,23 @@ class OrthogonalLeastSquares(CallbackSupport, IntoFiles):
                 raise ValueError(msg)
         return kernels
 
-    def _check_memory(self, task: _Task) -> None:
-        """Refuse what does not fit, before anything is allocated."""
+    def _check_memory(self, task: _Task) -> float:
+        """Refuse what does not fit, before anything is allocated; the bytes that are left."""
         limit = bytes_allowed(self.memory_limit)
         most, itemsize = task.most(), task.dtype.itemsize
-        needed = float(task.n) * (most + 64) * itemsize + 24.0 * most * most
+        b = float(task.n) * itemsize
+        beside = b * (_BESIDE + 3 * task.columns.shape[1])
+        needed = b * most + beside + 24.0 * most * most
         if needed > limit:
-            # the largest m with 24m² + bm + 64b at most the limit, less a little for rounding
-            b = float(task.n) * itemsize
-            below = max(0.0, limit - 64.0 * b)
+            # the largest m with 24m² + bm at most what is left, less a little for rounding
+            below = max(0.0, limit - beside)
             fits = int(0.99 * 2.0 * below / (b + np.sqrt(b * b + 96.0 * below)))
             msg = (
                 f"{most:,} centers of {task.n:,} rows need {needed / 2**30:.2f} GiB, and "
                 f"{limit / 2**30:.2f} GiB are there: set max_centers={max(1, fits):,} or fewer"
             )
             raise MemoryLimitError(msg)
+        return limit - needed
 
     def _chosen(self, task: _Task, progress: Progress) -> tuple[list[Kernel], float, list[Look]]:
         """Kernels with numbers for parameters, and ε."""
@@ -424,9 +428,14 @@ class OrthogonalLeastSquares(CallbackSupport, IntoFiles):
         return total / rows
 
     def _paths(
-        self, task: _Task, groups: list[Array], epsilon: float, progress: Progress
+        self,
+        task: _Task,
+        groups: list[Array],
+        epsilon: float,
+        spare: float,
+        progress: Progress,
     ) -> list[GreedyPath]:
-        shared = _SHARED_BYTES if len(groups) > 1 else 0
+        shared = min(_SHARED_BYTES, spare) if len(groups) > 1 else 0.0
         columns = task.columns_for(epsilon, shared)
         split = self._split(task) if self.stopping == "validation" else None
         paths = []
