@@ -305,7 +305,9 @@ def test_nothing_is_known_before_the_fit(name, tmp_path):
 
 def test_memory_that_is_not_there_is_refused():
     with refused(MemoryLimitError, "56 centers of 90 rows", "max_centers="):
-        regressor(max_centers=56, memory_limit=1000).fit(X, y)
+        regressor(max_centers=56, memory_limit=90_000).fit(X, y)
+    with refused(MemoryLimitError, "1 centers of 90 rows", "not even one"):
+        regressor(max_centers=1, memory_limit=1000).fit(X, y)
     with refused(ValueError, "memory_limit='lots'"):
         regressor(memory_limit="lots").fit(X, y)
 
@@ -343,7 +345,8 @@ def peak_of_a_fit(model, *arrays):
 )
 def test_a_fit_stays_within_its_memory(selection, targets):
     rng = np.random.default_rng(0)
-    rows, Y = rng.normal(size=(5000, 2)), rng.normal(size=(5000, targets))
+    count = 1500 if selection == "greedy" else 5000
+    rows, Y = rng.normal(size=(count, 2)), rng.normal(size=(count, targets))
     regressor().fit(X, y)  # whatever is imported late
     limit = 7 * 2**20
     how = {"selection": selection, "max_centers": 40, "stopping": 40, "memory_limit": limit}

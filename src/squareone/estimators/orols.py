@@ -359,9 +359,10 @@ class OrthogonalLeastSquares(CallbackSupport, IntoFiles):
             # the largest m with 24m² + bm at most what is left, less a little for rounding
             below = max(0.0, limit - beside)
             fits = int(0.99 * 2.0 * below / (b + np.sqrt(b * b + 96.0 * below)))
+            advice = f"set max_centers={fits:,} or fewer" if fits else "not even one would fit"
             msg = (
                 f"{most:,} centers of {task.n:,} rows need {needed / 2**30:.2f} GiB, and "
-                f"{limit / 2**30:.2f} GiB are there: set max_centers={max(1, fits):,} or fewer"
+                f"{limit / 2**30:.2f} GiB are there: {advice}"
             )
             raise MemoryLimitError(msg)
         return limit - needed
