@@ -372,7 +372,7 @@ def test_a_fit_that_fails_leaves_nothing(error, monkeypatch):
     def fail(*given, **more):
         raise error
 
-    monkeypatch.setattr("squareone.estimators.orols.greedy_path", fail)
+    monkeypatch.setattr("squareone.estimators.orols_task.greedy_path", fail)
     with pytest.raises(error):
         model.fit(X, y)
     assert [name for name in vars(model) if name.endswith("_")] == []

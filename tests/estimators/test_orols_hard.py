@@ -258,7 +258,10 @@ def test_targets_of_any_size(selection, factor, kernel):
 @pytest.mark.parametrize(
     "kernel", ["gaussian", "laplacian", "linear", Polynomial(3, coef0=0.0)], ids=str
 )
-def test_rows_of_any_size(selection, factor, kernel):
+def test_rows_of_any_size(selection, factor, kernel, request):
+    if factor == 1e-100 and isinstance(kernel, Polynomial):
+        reason = "the kernel is zero, by underflow, and nothing is said; nor by RLSRegressor"
+        request.applymarker(pytest.mark.xfail(strict=True, reason=reason))
     expected = OROLSRegressor(kernel, selection=selection).fit(X, y).predict(new)
     try:
         found = OROLSRegressor(kernel, selection=selection).fit(factor * X, y)
@@ -369,7 +372,7 @@ def no_work(monkeypatch):
     def reached(*given, **more):
         pytest.fail("the parameters were accepted")
 
-    monkeypatch.setattr("squareone.estimators.orols.greedy_path", reached)
+    monkeypatch.setattr("squareone.estimators.orols_task.greedy_path", reached)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from copy import copy
-from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -22,156 +21,30 @@ from ..greedy import (
     CHOOSERS,
     CRITERIA,
     UPDATES,
-    Columns,
-    Follower,
     GreedyPath,
-    Rule,
-    Watched,
-    fixed,
-    greedy_path,
 )
 from ..kernels import Kernel, Precomputed
-from ..kernels.base import check_range
 from ..kernels.names import BY_NAME, kernel_from
-from ..kernels.tiles import kernel_matrix
-from ..kernels.widths import free_width, with_width
-from ..rows import SomeRows, Stream, rows_of
+from ..kernels.widths import free_width
+from ..rows import rows_of
 from ..solvers.memory import memory_limit as bytes_allowed
+from ..solvers.memory import readable
 from ..targets import Labels, Responses
 from . import validation
 from .callbacks import CallbackSupport, fit_progress
 from .greedy_models import GreedyRecord, rows_at
 from .into_files import IntoFiles
-from .orols_search import SEARCH_COLUMNS, SHIFTS, Look, folds_of, mean_diagonal, search
+from .orols_search import Look, check_values, choose
+from .orols_task import GreedyTask, some_rows
 from .progress import Progress
 
-#: Centers at most, where nothing is said: so many times the square root of the rows, and a share.
-MOST_BY_ROOT, MOST_SHARE = 6.0, 0.5
 # Parameters that may be numbers.
 _NUMBERS = ("max_centers", "candidates", "stopping", "lambda_update", "epsilon", "condition_limit")
-# Columns of the kernel matrix, at most, that are there beside those of the basis for a while.
-_BESIDE = 96
+# Columns of the kernel matrix that are there beside those of the basis for a while, and columns
+# for every target.
+_BESIDE, _FOR_TARGETS = 96, 3
 # Columns of the kernel matrix that several models may share, at most.
 _SHARED_BYTES = 512 * 2**20
-
-
-@dataclass
-class _Task:
-    """Rows (or kernel matrices), targets and rules of a fit; parts of it for a search."""
-
-    estimator: OrthogonalLeastSquares
-    kernels: list[Kernel]
-    X: Any
-    matrices: list[Array] | None
-    columns: Array
-    weights: Array | None
-    rng: np.random.RandomState
-
-    @property
-    def n(self) -> int:
-        return self.columns.shape[0]
-
-    @property
-    def dtype(self) -> np.dtype:
-        return self.columns.dtype
-
-    def root(self) -> Array | None:
-        return None if self.weights is None else np.sqrt(self.weights).astype(self.dtype)
-
-    def most(self) -> int:
-        """Centers at most."""
-        asked = self.estimator.max_centers
-        if asked is None:
-            limit = int(min(MOST_SHARE * self.n, MOST_BY_ROOT * np.sqrt(self.n)))
-            stopping = self.estimator.stopping
-            asked = stopping if isinstance(stopping, Integral) else max(1, limit)
-        return min(int(asked), self.n * len(self.kernels))
-
-    def part(self, rows: Array) -> _Task:
-        """The same for some rows."""
-        return replace(
-            self,
-            X=None if self.X is None else _some(self.X, rows),
-            matrices=self._matrices(rows, rows),
-            columns=self.columns[rows],
-            weights=None if self.weights is None else self.weights[rows],
-        )
-
-    def _matrices(self, rows: Array, columns: Array) -> list[Array] | None:
-        return None if self.matrices is None else [K[np.ix_(rows, columns)] for K in self.matrices]
-
-    def evaluated(self, kernels: list[Kernel]) -> _Task:
-        """The same with kernel matrices in place of rows, for few of these."""
-        if self.matrices is not None:
-            return self
-        X = validation.in_memory(self.X)
-        matrices = [kernel_matrix(kernel, X, both_triangles=True) for kernel in kernels]
-        return replace(self, kernels=kernels, X=None, matrices=matrices)
-
-    def columns_for(self, epsilon: float, kept_bytes: float = 0.0) -> Columns:
-        return Columns(
-            self.kernels,
-            self.X,
-            self.root(),
-            epsilon,
-            matrices=self.matrices,
-            kept_bytes=kept_bytes,
-        )
-
-    def run(
-        self,
-        columns: Columns,
-        targets: Array,
-        *,
-        count: int | None = None,
-        watched: Watched | None = None,
-        validated: bool = False,
-        progress: Progress | None = None,
-    ) -> GreedyPath:
-        """One path."""
-        estimator = self.estimator
-        update = estimator.lambda_update
-        limit = estimator.condition_limit
-        if limit is None:
-            limit = 1.0 / float(np.sqrt(np.finfo(self.dtype).eps))
-        stopping = estimator.stopping
-        most = self.most() if count is None else count
-        if isinstance(stopping, Integral):
-            count = min(int(stopping), most)
-        criterion = CRITERIA.get(str(stopping), CRITERIA["gcv"])
-        rule = Rule(most, criterion, count, float(limit))
-        chooser = CHOOSERS[estimator.selection](columns, estimator.candidates, self.rng)
-
-        def watch(done: int, most: int) -> None:
-            if progress is not None:
-                progress.step(f"{done:,} of at most {most:,} centers")
-
-        return greedy_path(
-            columns,
-            targets,
-            self.root(),
-            chooser,
-            UPDATES[update] if isinstance(update, str) else fixed(float(update)),
-            rule,
-            intercept=estimator.fit_intercept,
-            watched=watched,
-            validated=validated,
-            watch=watch,
-        )
-
-    def watched(
-        self, fitted: _Task, columns: Columns, rows: Array, inside: Array, group: Array
-    ) -> Watched:
-        """Rows beside the fit of others, to some of the target columns."""
-        room = fitted.most() + int(self.estimator.fit_intercept)
-        values = self._matrices(rows, inside)
-        follower = Follower(columns, rows_at(self.X, rows) if values is None else values, room)
-        weights = None if self.weights is None else self.weights[rows]
-        return Watched(follower, self.columns[np.ix_(rows, group)], weights)
-
-
-def _some(X: Any, rows: Array) -> Any:
-    return SomeRows(X, rows) if isinstance(X, Stream) else X[rows]
 
 
 class OrthogonalLeastSquares(CallbackSupport, IntoFiles):
@@ -290,9 +163,9 @@ class OrthogonalLeastSquares(CallbackSupport, IntoFiles):
         kept = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights > 0)
         rng = check_random_state(0 if self.random_state is None else self.random_state)
         if kept.size < X.shape[0]:
-            X = X[np.ix_(kept, kept)] if given else _some(X, kept)
+            X = X[np.ix_(kept, kept)] if given else some_rows(X, kept)
         unit = power_of_two(columns)
-        task = _Task(
+        task = GreedyTask(
             self,
             kernels,
             None if given else X,
@@ -300,14 +173,15 @@ class OrthogonalLeastSquares(CallbackSupport, IntoFiles):
             columns[kept] / columns.dtype.type(unit),
             None if weights is None else weights[kept],
             rng,
+            unit,
         )
-        spare = self._check_memory(task)
-        kernels, epsilon, looks = self._chosen(task, progress)
+        self._check_memory(task)
+        kernels, epsilon, looks = choose(task, self._groups, progress)
         if not given:
-            _check_values(kernels, X)
+            check_values(kernels, X)
         task.kernels = kernels
         groups = self._groups(np.arange(columns.shape[1]))
-        paths = self._paths(task, groups, epsilon, spare, progress)
+        paths = self._paths(task, groups, epsilon, progress)
         self._learn(task, targets, groups, paths, kept, unit, epsilon, looks)
 
     def _groups(self, columns: Array) -> list[Array]:
@@ -348,95 +222,27 @@ class OrthogonalLeastSquares(CallbackSupport, IntoFiles):
                 raise ValueError(msg)
         return kernels
 
-    def _check_memory(self, task: _Task) -> float:
-        """Refuse what does not fit, before anything is allocated; the bytes that are left."""
+    def _check_memory(self, task: GreedyTask) -> None:
+        """Refuse what does not fit, before anything is allocated."""
         limit = bytes_allowed(self.memory_limit)
-        most, itemsize = task.most(), task.dtype.itemsize
-        b = float(task.n) * itemsize
-        beside = b * (_BESIDE + 3 * task.columns.shape[1])
-        needed = b * most + beside + 24.0 * most * most
+        most, needed = task.most(), _needed(task)
         if needed > limit:
             # the largest m with 24m² + bm at most what is left, less a little for rounding
-            below = max(0.0, limit - beside)
+            b = float(task.n) * task.dtype.itemsize
+            below = max(0.0, limit - _beside(task))
             fits = int(0.99 * 2.0 * below / (b + np.sqrt(b * b + 96.0 * below)))
             advice = f"set max_centers={fits:,} or fewer" if fits else "not even one would fit"
             msg = (
-                f"{most:,} centers of {task.n:,} rows need {needed / 2**30:.2f} GiB, and "
-                f"{limit / 2**30:.2f} GiB are there: {advice}"
+                f"{most:,} centers of {task.n:,} rows need {readable(needed)}, and "
+                f"{readable(limit)} are there: {advice}"
             )
             raise MemoryLimitError(msg)
-        return limit - needed
-
-    def _chosen(self, task: _Task, progress: Progress) -> tuple[list[Kernel], float, list[Look]]:
-        """Kernels with numbers for parameters, and ε."""
-        searched = len(task.kernels) == 1 and bool(free_width(task.kernels[0]))
-        if not searched:
-            task.kernels = [
-                kernel if task.X is None else kernel.resolve(task.X, task.rng)
-                for kernel in task.kernels
-            ]
-            if task.X is not None:
-                _check_values(task.kernels, task.X)
-            if not isinstance(self.epsilon, str):
-                return task.kernels, float(self.epsilon), []
-        shifts: tuple[float, ...] = SHIFTS
-        if isinstance(self.epsilon, str):
-            scale = 1.0 if searched else mean_diagonal(task.kernels, task.X, task.matrices)
-            shifts = tuple(shift * scale for shift in SHIFTS)
-        else:
-            shifts = (float(self.epsilon),)
-        folds = folds_of(task.n, task.rng)
-        if not folds:
-            kernels = [_median(task.kernels[0], task)] if searched else task.kernels
-            return kernels, shifts[0], []
-        columns = np.arange(task.columns.shape[1])
-        if not self.shared_centers and columns.size > SEARCH_COLUMNS:
-            columns = np.sort(task.rng.choice(columns, SEARCH_COLUMNS, replace=False))
-        with progress.stage("search for the width and epsilon"):
-
-            def judge(kernel: Kernel, epsilon: float) -> float:
-                kernels = [kernel] if searched else task.kernels
-                error = self._held_out(task, kernels, epsilon, folds, self._groups(columns))
-                sigma = getattr(kernel, "sigma", np.nan)
-                text = f"sigma = {sigma:.3g}, " if np.isfinite(sigma) and searched else ""
-                progress.step(f"{text}epsilon = {epsilon:.3g}", -error)
-                return error
-
-            kernel, epsilon, looks = search(task.kernels[0], shifts, task.X, task.rng, judge)
-        return ([kernel] if searched else task.kernels), epsilon, looks
-
-    def _held_out(
-        self,
-        task: _Task,
-        kernels: list[Kernel],
-        epsilon: float,
-        folds: list[tuple[Array, Array]],
-        groups: list[Array],
-    ) -> float:
-        """The mean square error of fits to some target columns, over the folds."""
-        total, rows = 0.0, 0
-        some = np.sort(np.concatenate([outside for _, outside in folds]))
-        part = task.part(some).evaluated(kernels)  # once for all folds
-        for inside, outside in folds:
-            fitted, judged = np.searchsorted(some, inside), np.searchsorted(some, outside)
-            fold = part.part(fitted)
-            columns = fold.columns_for(epsilon)
-            for group in groups:
-                watched = part.watched(fold, columns, judged, fitted, group)
-                path = fold.run(columns, fold.columns[:, group], watched=watched)
-                total += watched.errors[path.best] * outside.size
-            rows += outside.size
-        return total / rows
 
     def _paths(
-        self,
-        task: _Task,
-        groups: list[Array],
-        epsilon: float,
-        spare: float,
-        progress: Progress,
+        self, task: GreedyTask, groups: list[Array], epsilon: float, progress: Progress
     ) -> list[GreedyPath]:
-        shared = min(_SHARED_BYTES, spare) if len(groups) > 1 else 0.0
+        spare = 0.5 * (bytes_allowed(self.memory_limit) - _needed(task))
+        shared = min(spare, _SHARED_BYTES) if len(groups) > 1 else 0.0
         columns = task.columns_for(epsilon, shared)
         split = self._split(task) if self.stopping == "validation" else None
         paths = []
@@ -457,7 +263,7 @@ class OrthogonalLeastSquares(CallbackSupport, IntoFiles):
                 )
         return paths
 
-    def _split(self, task: _Task) -> tuple[Array, Array]:
+    def _split(self, task: GreedyTask) -> tuple[Array, Array]:
         held = max(1, round(self.validation_fraction * task.n))
         if task.n < 2:
             msg = (
@@ -471,7 +277,7 @@ class OrthogonalLeastSquares(CallbackSupport, IntoFiles):
 
     def _learn(
         self,
-        task: _Task,
+        task: GreedyTask,
         targets: Responses | Labels,
         groups: list[Array],
         paths: list[GreedyPath],
@@ -626,14 +432,13 @@ class OrthogonalLeastSquares(CallbackSupport, IntoFiles):
         return tags
 
 
-def _median(kernel: Kernel, task: _Task) -> Kernel:
-    """Where there are too few rows to choose a width: the median distance."""
-    return with_width(kernel, free_width(kernel), "median").resolve(task.X, task.rng)
+def _needed(task: GreedyTask) -> float:
+    """Bytes: the orthogonal columns, some that are on their way, and triangles."""
+    most = task.most()
+    return float(task.n) * most * task.dtype.itemsize + _beside(task) + 24.0 * most * most
 
 
-def _check_values(kernels: list[Kernel], X: Any) -> None:
-    """Refuse rows on which a kernel, or the square of a column of it, leaves the range."""
-    for kernel in kernels:
-        check_range(kernel, X)
-        mean = np.array([[mean_diagonal([kernel], X, None)]])
-        validation.check_scale(mean, "the kernel", X.dtype)
+def _beside(task: GreedyTask) -> float:
+    """Bytes that do not depend on the number of centers."""
+    columns = _BESIDE + _FOR_TARGETS * task.columns.shape[1]
+    return float(task.n) * columns * task.dtype.itemsize

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ..arrays import Array
 from ..kernels import Kernel
+from ..kernels.base import check_range
 from ..kernels.widths import free_width, term_of, with_width
 from ..rows import rows_of
+from . import validation
+from .orols_task import GreedyTask
+from .progress import Progress
 
 #: Rows that are looked at, at most, and folds of few and of many rows.
 SEARCH_ROWS, FOLDS = 2000, (5, 3)
+#: Rows, at most, on which narrower widths are tried in the end, and the share that judges them.
+REFINE_ROWS, JUDGING = 8000, 0.2
 #: Target columns that are looked at, where each has centers of its own.
 SEARCH_COLUMNS = 3
 _FEW = 1000
@@ -40,33 +47,26 @@ Judge = Callable[[Kernel, float], float]
 
 
 def search(
-    kernel: Kernel, shifts: tuple[float, ...], X: Any, rng: np.random.RandomState, judge: Judge
+    median: Kernel, name: str, shifts: tuple[float, ...], judge: Judge
 ) -> tuple[Kernel, float, list[Look]]:
-    """The best width, if the kernel has one to be chosen, and ε of ``shifts``.
+    """The best width ``name`` of a kernel that has the median distance, and ε of ``shifts``.
 
     The width goes downhill by half octaves at the first ε, then ε is chosen there, and if it is
-    another one the width goes downhill once more.
+    another one the width goes downhill once more. Without a name there is no width to choose.
     """
-    name = free_width(kernel)
     looks: list[Look] = []
     seen: dict[tuple[int, float], float] = {}
-    kernels: dict[int, Kernel] = {}
-    if name:
-        median = with_width(kernel, name, "median").resolve(X, rng)
-        unit = float(term_of(median, name).sigma)
+    unit = float(term_of(median, name).sigma) if name else np.nan
 
     def at(step: int) -> Kernel:
-        if step not in kernels:
-            kernels[step] = with_width(median, name, unit * _STEP**step) if name else kernel
-        return kernels[step]
+        return with_width(median, name, unit * _STEP**step) if name else median
 
     def error(step: int, epsilon: float) -> float:
         if not _LOWEST <= step <= _HIGHEST:
             return np.inf
         if (step, epsilon) not in seen:
             seen[step, epsilon] = judge(at(step), epsilon)
-            sigma = unit * _STEP**step if name else np.nan
-            looks.append(Look(sigma, epsilon, seen[step, epsilon]))
+            looks.append(Look(unit * _STEP**step, epsilon, seen[step, epsilon]))
         return seen[step, epsilon]
 
     def downhill(here: int, epsilon: float) -> int:
@@ -82,6 +82,32 @@ def search(
     epsilon = min(shifts, key=lambda shift: error(step, shift))
     step = downhill(step, epsilon)
     return at(step), epsilon, looks
+
+
+def narrowed(kernel: Kernel, name: str, epsilon: float, judge: Judge) -> tuple[Kernel, list[Look]]:
+    """A narrower width, as long as that is better: more rows can do with less smoothing."""
+    looks: list[Look] = []
+
+    def look(candidate: Kernel) -> float:
+        error = judge(candidate, epsilon)
+        looks.append(Look(float(term_of(candidate, name).sigma), epsilon, error))
+        return error
+
+    here = look(kernel)
+    while True:
+        sigma = float(term_of(kernel, name).sigma) / _STEP
+        candidate = with_width(kernel, name, sigma)
+        there = look(candidate)
+        if there >= here:
+            return kernel, looks
+        kernel, here = candidate, there
+
+
+def split_of(n: int, rng: np.random.RandomState) -> tuple[Array, Array]:
+    """Rows to fit and to judge by, of at most :data:`REFINE_ROWS`."""
+    rows = rng.permutation(n)[:REFINE_ROWS]
+    held = int(JUDGING * rows.size)
+    return np.sort(rows[held:]), np.sort(rows[:held])
 
 
 def folds_of(n: int, rng: np.random.RandomState) -> list[tuple[Array, Array]]:
@@ -107,3 +133,81 @@ def mean_diagonal(kernels: list[Kernel], X: Any, matrices: list[Array] | None) -
         for _, block in rows_of(X).row_blocks(_ROWS)
     ]
     return float(sum(sums)) / (X.shape[0] * len(kernels))
+
+
+def check_values(kernels: list[Kernel], X: Any) -> None:
+    """Refuse rows on which a kernel, or the square of a column of it, leaves the range."""
+    for kernel in kernels:
+        check_range(kernel, X)
+        mean = np.array([[mean_diagonal([kernel], X, None)]])
+        validation.check_scale(mean, "the kernel", X.dtype)
+
+
+def choose(
+    task: GreedyTask, groups: Callable[[Array], list[Array]], progress: Progress
+) -> tuple[list[Kernel], float, list[Look]]:
+    """Kernels with numbers for parameters, and ε: as they are given, or by a search.
+
+    ``groups`` says which target columns have centers in common.
+    """
+    asked, kernels = task.estimator.epsilon, task.kernels
+    name = free_width(kernels[0]) if len(kernels) == 1 else ""
+    if task.X is not None:
+        kernels = [
+            (with_width(kernel, name, "median") if name else kernel).resolve(task.X, task.rng)
+            for kernel in kernels
+        ]
+        check_values(kernels, task.X)
+    if not name and not isinstance(asked, str):
+        return kernels, float(asked), []
+    shifts: tuple[float, ...] = (asked,)
+    if isinstance(asked, str):
+        scale = mean_diagonal(kernels, task.X, task.matrices)
+        shifts = tuple(shift * scale for shift in SHIFTS)
+    folds = folds_of(task.n, task.rng)
+    if not folds:
+        return kernels, shifts[0], []
+    columns = np.arange(task.columns.shape[1])
+    if not task.estimator.shared_centers and columns.size > SEARCH_COLUMNS:
+        columns = np.sort(task.rng.choice(columns, SEARCH_COLUMNS, replace=False))
+
+    def judge(folds: list[tuple[Array, Array]], kernel: Kernel, epsilon: float) -> float:
+        some = [kernel] if name else kernels
+        error = held_out(task, some, epsilon, folds, groups(columns))
+        width = f"sigma = {term_of(kernel, name).sigma:.3g}, " if name else ""
+        progress.step(f"{width}epsilon = {epsilon:.3g}", -error)
+        return error
+
+    with progress.stage("search for the width and epsilon"):
+        kernel, epsilon, looks = search(kernels[0], name, shifts, partial(judge, folds))
+        if name and task.n > SEARCH_ROWS:
+            split = split_of(task.n, task.rng)
+            kernel, more = narrowed(kernel, name, epsilon, partial(judge, [split]))
+            looks += more
+    return ([kernel] if name else kernels), epsilon, looks
+
+
+def held_out(
+    task: GreedyTask,
+    kernels: list[Kernel],
+    epsilon: float,
+    folds: list[tuple[Array, Array]],
+    groups: list[Array],
+) -> float:
+    """The mean square error of fits to groups of target columns, over the folds."""
+    total = weight = 0.0
+    some = np.unique(np.concatenate([np.concatenate(fold) for fold in folds]))
+    part = replace(task.part(some), kernels=kernels)
+    if some.size <= SEARCH_ROWS:
+        part = part.evaluated()  # once for all folds
+    for inside, outside in folds:
+        fitted, judged = np.searchsorted(some, inside), np.searchsorted(some, outside)
+        fold = part.part(fitted)
+        columns = fold.columns_for(epsilon)
+        share = float(outside.size if task.weights is None else task.weights[outside].sum())
+        for group in groups:
+            watched = part.watched(fold, columns, judged, fitted, group)
+            path = fold.run(columns, fold.columns[:, group], watched=watched)
+            total += watched.errors[path.best] * share
+        weight += share
+    return total / weight

@@ -93,9 +93,10 @@ class Basis:
                 ready.within[start : self.size, which] += found
             after = np.linalg.norm(rest, axis=0)
             start = 0  # what was orthogonal to the first ones may not be beside so little
-            if (after >= _SHORT * before).all() or turn + 1 == _PASSES:
+            short = after < _SHORT * before
+            if not short.any() or turn + 1 == _PASSES:
                 break
-            ready.repeats[which] += 1
+            ready.repeats[which] += short
         if which == slice(None):
             ready.done = self.size
 

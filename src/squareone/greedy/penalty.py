@@ -8,7 +8,7 @@ column that had length s_j; the constant has f = 1. The residual is the unregula
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -31,6 +31,8 @@ class Fit:
         Σ_t z², over the targets.
     unexplained : float
         The sum of squares that least squares on these columns leaves.
+    targets : int
+        How many there are.
     """
 
     n: int
@@ -38,6 +40,12 @@ class Fit:
     squares: Array
     power: Array
     unexplained: float
+    targets: int = 1
+
+    def in_units(self, unit: float) -> Fit:
+        """The same for targets that were divided by ``unit``."""
+        square = unit**2
+        return replace(self, power=self.power * square, unexplained=self.unexplained * square)
 
     def filters(self, penalty: float) -> Array:
         """f (m,)."""

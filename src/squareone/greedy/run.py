@@ -31,12 +31,15 @@ class Rule:
         The number of centers, where it is given: the criterion then only goes on record.
     condition_limit : float
         For the paper's Q, whose columns have the lengths at which they came.
+    unit : float
+        By which the targets were divided; criteria are in the units that they had.
     """
 
     most: int
     criterion: Callable[[Fit, float, int], float]
     count: int | None
     condition_limit: float
+    unit: float = 1.0
 
 
 class Watched:
@@ -101,7 +104,11 @@ def greedy_path(
 
     def judge() -> None:
         error = watched.note(run.weights()) if watched is not None else 0.0
-        values.append(error if validated else rule.criterion(run.fit, run.penalty, columns.count))
+        fit = run.fit.in_units(rule.unit)
+        if validated:
+            values.append(error * rule.unit**2)
+        else:
+            values.append(rule.criterion(fit, run.penalty, columns.count))
 
     judge()
     while run.centers < rule.most:
@@ -193,6 +200,7 @@ class _Run:
             np.square(self._lengths()),
             np.square(self.projections[self.free :]).sum(axis=1),
             float(np.square(self.unexplained).sum()),
+            self.unexplained.shape[1],
         )
 
     def _lengths(self) -> Array:

@@ -25,7 +25,7 @@ def charged_gcv(fit: Fit, penalty: float, candidates: int) -> float:
 
 
 def bayesian(fit: Fit, penalty: float, candidates: int) -> float:
-    """n log(‖P̃y‖²/n) + γ log n, with γ degrees of freedom (Schwarz 1978)."""
+    """n log(‖P̃y‖²/n) + γ log n, with γ degrees of freedom (Schwarz 1978), for every target."""
     return _code_length(fit, penalty)
 
 
@@ -39,8 +39,10 @@ def description(fit: Fit, penalty: float, candidates: int) -> float:
 
 
 def _code_length(fit: Fit, penalty: float) -> float:
+    numbers = fit.n * fit.targets
     residual = max(fit.residual(penalty), np.finfo(np.float64).tiny)
-    return fit.n * float(np.log(residual / fit.n)) + fit.degrees(penalty) * float(np.log(fit.n))
+    degrees = fit.targets * fit.degrees(penalty)
+    return numbers * float(np.log(residual / numbers)) + degrees * float(np.log(fit.n))
 
 
 #: Criteria by name.
