@@ -3,6 +3,7 @@
 import copy
 import json
 import pickle
+import tracemalloc
 
 import numpy as np
 import pandas as pd
@@ -304,7 +305,9 @@ def test_nothing_is_known_before_the_fit(name, tmp_path):
 
 def test_memory_that_is_not_there_is_refused():
     with refused(MemoryLimitError, "56 centers of 90 rows", "max_centers="):
-        regressor(max_centers=56, memory_limit=1000).fit(X, y)
+        regressor(max_centers=56, memory_limit=90_000).fit(X, y)
+    with refused(MemoryLimitError, "1 centers of 90 rows", "not even one"):
+        regressor(max_centers=1, memory_limit=1000).fit(X, y)
     with refused(ValueError, "memory_limit='lots'"):
         regressor(memory_limit="lots").fit(X, y)
 
@@ -316,6 +319,40 @@ def test_as_many_centers_as_the_refusal_says_fit():
         regressor(memory_limit=limit).fit(rows, rows[:, 0])
     most = int(str(error.value).split("max_centers=")[1].split()[0].replace(",", ""))
     assert regressor(memory_limit=limit, max_centers=most).fit(rows, rows[:, 0]).n_centers_ <= most
+
+
+def peak_of_a_fit(model, *arrays):
+    tracemalloc.start()
+    model.fit(*arrays)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    return peak
+
+
+@pytest.mark.parametrize("targets", [1, 8])
+@pytest.mark.parametrize(
+    "selection",
+    [
+        "residual",
+        pytest.param(
+            "greedy",
+            marks=pytest.mark.xfail(
+                strict=True,
+                reason="the blocks of columns that all candidates are looked at in are not counted",
+            ),
+        ),
+    ],
+)
+def test_a_fit_stays_within_its_memory(selection, targets):
+    rng = np.random.default_rng(0)
+    count = 1500 if selection == "greedy" else 5000
+    rows, Y = rng.normal(size=(count, 2)), rng.normal(size=(count, targets))
+    regressor().fit(X, y)  # whatever is imported late
+    limit = 7 * 2**20
+    how = {"selection": selection, "max_centers": 40, "stopping": 40, "memory_limit": limit}
+    if selection == "greedy":
+        how |= {"max_centers": 2, "stopping": 2}
+    assert peak_of_a_fit(regressor(kernel=Gaussian(0.3), **how), rows, Y) <= limit
 
 
 def test_progress_is_shown(capsys, monkeypatch):
@@ -335,7 +372,7 @@ def test_a_fit_that_fails_leaves_nothing(error, monkeypatch):
     def fail(*given, **more):
         raise error
 
-    monkeypatch.setattr("squareone.estimators.orols.greedy_path", fail)
+    monkeypatch.setattr("squareone.estimators.orols_task.greedy_path", fail)
     with pytest.raises(error):
         model.fit(X, y)
     assert [name for name in vars(model) if name.endswith("_")] == []

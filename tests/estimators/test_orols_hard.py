@@ -9,6 +9,7 @@ from squareone import OROLSClassifier, OROLSRegressor
 from squareone.errors import ScaleError
 from squareone.kernels import Gaussian, Laplacian, Linear, Matern, Polynomial, Precomputed
 from tests.estimators.data import X, refused, table, two, with_value, y
+from tests.reference import orols
 
 rng = np.random.default_rng(2)
 n, d = X.shape
@@ -186,13 +187,24 @@ def test_collinear_targets(selection, shared):
 @both_selections
 @pytest.mark.parametrize("update", ["gcv", "evidence", 0])
 def test_a_target_without_noise_is_found_again(selection, update):
-    centers = X[[2, 9, 17]]
-    target = 1.0 + Gaussian(1.0)(X, centers) @ [1.0, -2.0, 0.5]
+    centers, weights = X[[2, 9, 17]], [1.0, -2.0, 0.5]
+    target = 1.0 + Gaussian(1.0)(X, centers) @ weights
     how = {"selection": selection, "lambda_update": update, "epsilon": 0.0, "max_centers": n}
     model = OROLSRegressor(Gaussian(1.0), **how).fit(X, target)
-    expected = 1.0 + Gaussian(1.0)(new, centers) @ [1.0, -2.0, 0.5]
-    assert_allclose(model.predict(new), expected, atol=1e-5)
-    assert model.lambda_ < 1e-6
+    assert_allclose(model.predict(new), 1.0 + Gaussian(1.0)(new, centers) @ weights, atol=1e-5)
+    if update == "gcv":
+        steps = min(4, model.n_centers_)
+        K = Gaussian(1.0)(X, X)
+        chosen, penalties = orols.path(K, target[:, None], steps, 0.0, selection)
+        assert_array_equal(model.path_["center"][1 : steps + 1], chosen)
+        assert_allclose(model.path_["lambda"][1 : steps + 1], penalties, rtol=1e-6)
+
+
+@pytest.mark.parametrize("update", ["gcv", "evidence"])
+def test_lambda_vanishes_without_noise(update):
+    target = 1.0 + Gaussian(1.0)(X, X[[2, 9, 17]]) @ [1.0, -2.0, 0.5]
+    model = OROLSRegressor(Gaussian(1.0), lambda_update=update, epsilon=0.0, max_centers=n)
+    assert model.fit(X, target).lambda_ < 1e-6
 
 
 def test_a_fit_without_residual_ends():
@@ -207,13 +219,15 @@ def test_a_fit_without_residual_ends():
 
 
 @pytest.mark.parametrize("stopping", ["gcv", "bic", "mdl"])
-def test_noise_has_few_centers(stopping):
+def test_noise_has_few_centers_as_a_rule(stopping):
+    """Not always: of these samples GCV finds dozens in one, and description length none in any."""
     counts = []
-    for seed in range(5):
+    for seed in range(20):
         rng = np.random.default_rng(seed)
         rows, noise = rng.normal(size=(200, 3)), rng.normal(size=200)
         counts.append(OROLSRegressor(stopping=stopping).fit(rows, noise).n_centers_)
     assert np.median(counts) <= 5
+    assert stopping != "mdl" or max(counts) == 0
 
 
 def test_one_outlier_takes_one_center():
@@ -241,8 +255,13 @@ def test_targets_of_any_size(selection, factor, kernel):
 
 @both_selections
 @pytest.mark.parametrize("factor", [1e-200, 1e-100, 1e-8, 1e8, 1e100, 1e200])
-@pytest.mark.parametrize("kernel", ["gaussian", "laplacian", "linear"])
-def test_rows_of_any_size(selection, factor, kernel):
+@pytest.mark.parametrize(
+    "kernel", ["gaussian", "laplacian", "linear", Polynomial(3, coef0=0.0)], ids=str
+)
+def test_rows_of_any_size(selection, factor, kernel, request):
+    if factor == 1e-100 and isinstance(kernel, Polynomial):
+        reason = "the kernel is zero, by underflow, and nothing is said; nor by RLSRegressor"
+        request.applymarker(pytest.mark.xfail(strict=True, reason=reason))
     expected = OROLSRegressor(kernel, selection=selection).fit(X, y).predict(new)
     try:
         found = OROLSRegressor(kernel, selection=selection).fit(factor * X, y)
@@ -290,7 +309,7 @@ def test_values_that_are_not_finite_are_refused(value, model):
         model.fit(X, targets, with_value(np.ones(n), value))
     with refused(ValueError, "sample_weight"):
         model.fit(X, targets, with_value(np.ones(n), -1.0))
-    with refused(ValueError, "sample_weight"):
+    with refused(ValueError, "weights", "all weights are zero"):
         model.fit(X, targets, np.zeros(n))
     with refused(ValueError, name):
         model.fit(X, targets).predict(with_value(new, value))
@@ -334,6 +353,8 @@ PARAMETERS = {
     "update NaN": ({"lambda_update": np.nan}, ["lambda_update", "Got nan"]),
     "update infinite": ({"lambda_update": np.inf}, ["lambda_update", "inf"]),
     "update true": ({"lambda_update": True}, ["lambda_update", "True"]),
+    "candidates true": ({"candidates": True}, ["candidates", "True"]),
+    "centers true": ({"max_centers": np.True_}, ["max_centers", "True"]),
     "condition below one": ({"condition_limit": 0.5}, ["condition_limit", "Got 0.5"]),
     "fraction zero": ({"validation_fraction": 0.0}, ["validation_fraction", "Got 0.0"]),
     "fraction one": ({"validation_fraction": 1.0}, ["validation_fraction", "Got 1.0"]),
@@ -351,7 +372,7 @@ def no_work(monkeypatch):
     def reached(*given, **more):
         pytest.fail("the parameters were accepted")
 
-    monkeypatch.setattr("squareone.estimators.orols.greedy_path", reached)
+    monkeypatch.setattr("squareone.estimators.orols_task.greedy_path", reached)
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,6 @@ from ..greedy import (
     GreedyPath,
 )
 from ..kernels import Kernel, Precomputed
-from ..kernels.base import check_range
 from ..kernels.names import BY_NAME, kernel_from
 from ..kernels.widths import free_width
 from ..rows import rows_of
@@ -35,10 +34,15 @@ from . import validation
 from .callbacks import CallbackSupport, fit_progress
 from .greedy_models import GreedyRecord, rows_at
 from .into_files import IntoFiles
-from .orols_search import Look, choose
+from .orols_search import Look, check_values, choose
 from .orols_task import GreedyTask, some_rows
 from .progress import Progress
 
+# Parameters that may be numbers.
+_NUMBERS = ("max_centers", "candidates", "stopping", "lambda_update", "epsilon", "condition_limit")
+# Columns of the kernel matrix that are there beside those of the basis for a while, and columns
+# for every target.
+_BESIDE, _FOR_TARGETS = 96, 3
 # Columns of the kernel matrix that several models may share, at most.
 _SHARED_BYTES = 512 * 2**20
 
@@ -145,6 +149,7 @@ class OrthogonalLeastSquares(CallbackSupport, IntoFiles):
     def _fit(self, X: Any, y: Any, sample_weight: Any, progress: Progress) -> None:
         if not get_config()["skip_parameter_validation"]:
             self._validate_params()
+            self._refuse_truths()
         kernels = self._kernels()
         given = isinstance(kernels[0], Precomputed)
         X = validation.check_rows(self, X, reset=True, sparse=not given)
@@ -172,9 +177,8 @@ class OrthogonalLeastSquares(CallbackSupport, IntoFiles):
         )
         self._check_memory(task)
         kernels, epsilon, looks = choose(task, self._groups, progress)
-        for kernel in kernels:
-            if not given:
-                check_range(kernel, X)
+        if not given:
+            check_values(kernels, X)
         task.kernels = kernels
         groups = self._groups(np.arange(columns.shape[1]))
         paths = self._paths(task, groups, epsilon, progress)
@@ -183,6 +187,13 @@ class OrthogonalLeastSquares(CallbackSupport, IntoFiles):
     def _groups(self, columns: Array) -> list[Array]:
         """Which target columns have centers in common."""
         return [columns] if self.shared_centers else list(columns[:, None])
+
+    def _refuse_truths(self) -> None:
+        """True is a number to Python, and none to the user."""
+        for name in _NUMBERS:
+            if isinstance(getattr(self, name), bool | np.bool_):
+                msg = f"{name}={getattr(self, name)!r}: a number is expected, not a truth value"
+                raise ValueError(msg)
 
     def _kernels(self) -> list[Kernel]:
         """The kernels, checked."""
@@ -214,16 +225,16 @@ class OrthogonalLeastSquares(CallbackSupport, IntoFiles):
     def _check_memory(self, task: GreedyTask) -> None:
         """Refuse what does not fit, before anything is allocated."""
         limit = bytes_allowed(self.memory_limit)
-        most, itemsize = task.most(), task.dtype.itemsize
-        needed = _needed(task)
+        most, needed = task.most(), _needed(task)
         if needed > limit:
-            # the largest m with 24m² + bm + 64b at most the limit, less a little for rounding
-            b = float(task.n) * itemsize
-            below = max(0.0, limit - 64.0 * b)
+            # the largest m with 24m² + bm at most what is left, less a little for rounding
+            b = float(task.n) * task.dtype.itemsize
+            below = max(0.0, limit - _beside(task))
             fits = int(0.99 * 2.0 * below / (b + np.sqrt(b * b + 96.0 * below)))
+            advice = f"set max_centers={fits:,} or fewer" if fits else "not even one would fit"
             msg = (
                 f"{most:,} centers of {task.n:,} rows need {readable(needed)}, and "
-                f"{readable(limit)} are there: set max_centers={max(1, fits):,} or fewer"
+                f"{readable(limit)} are there: {advice}"
             )
             raise MemoryLimitError(msg)
 
@@ -424,4 +435,10 @@ class OrthogonalLeastSquares(CallbackSupport, IntoFiles):
 def _needed(task: GreedyTask) -> float:
     """Bytes: the orthogonal columns, some that are on their way, and triangles."""
     most = task.most()
-    return float(task.n) * (most + 64) * task.dtype.itemsize + 24.0 * most * most
+    return float(task.n) * most * task.dtype.itemsize + _beside(task) + 24.0 * most * most
+
+
+def _beside(task: GreedyTask) -> float:
+    """Bytes that do not depend on the number of centers."""
+    columns = _BESIDE + _FOR_TARGETS * task.columns.shape[1]
+    return float(task.n) * columns * task.dtype.itemsize

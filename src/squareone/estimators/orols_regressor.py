@@ -47,7 +47,8 @@ class OROLSRegressor(RegressorMixin, OrthogonalLeastSquares):
         ε, which is added to k(x, x) of a center at its own row, so that its residual is no reason
         for it to fit itself. It acts as the λ of :class:`RLSRegressor`: with all points as centers,
         ``lambda_update=0`` and no intercept the fit is that one's. Predictions are without it, also
-        at training rows. ``"auto"``: 0.001, 0.01 or 0.1 times the mean k(x, x), by cross-validation.
+        at training rows. ``"auto"``: 0.001, 0.01 or 0.1 times the mean k(x, x), by
+        cross-validation.
     condition_limit : float or None, default=None
         The path ends where the lengths of the orthogonal columns differ by more; None: by the
         inverse square root of the machine epsilon.

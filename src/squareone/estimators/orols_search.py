@@ -11,8 +11,10 @@ import numpy as np
 
 from ..arrays import Array
 from ..kernels import Kernel
+from ..kernels.base import check_range
 from ..kernels.widths import free_width, term_of, with_width
 from ..rows import rows_of
+from . import validation
 from .orols_task import GreedyTask
 from .progress import Progress
 
@@ -133,6 +135,14 @@ def mean_diagonal(kernels: list[Kernel], X: Any, matrices: list[Array] | None) -
     return float(sum(sums)) / (X.shape[0] * len(kernels))
 
 
+def check_values(kernels: list[Kernel], X: Any) -> None:
+    """Refuse rows on which a kernel, or the square of a column of it, leaves the range."""
+    for kernel in kernels:
+        check_range(kernel, X)
+        mean = np.array([[mean_diagonal([kernel], X, None)]])
+        validation.check_scale(mean, "the kernel", X.dtype)
+
+
 def choose(
     task: GreedyTask, groups: Callable[[Array], list[Array]], progress: Progress
 ) -> tuple[list[Kernel], float, list[Look]]:
@@ -147,6 +157,7 @@ def choose(
             (with_width(kernel, name, "median") if name else kernel).resolve(task.X, task.rng)
             for kernel in kernels
         ]
+        check_values(kernels, task.X)
     if not name and not isinstance(asked, str):
         return kernels, float(asked), []
     shifts: tuple[float, ...] = (asked,)

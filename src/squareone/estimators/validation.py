@@ -142,6 +142,7 @@ _REMEDIES = {
     "X": "Rescale X, for instance with sklearn.preprocessing.StandardScaler",
     "y": "Rescale y, for instance with sklearn.compose.TransformedTargetRegressor",
     "the kernel matrix": "Divide the kernel matrix, and alpha, by a number of that size",
+    "the kernel": "Rescale X, for instance with sklearn.preprocessing.StandardScaler",
     "sample_weight": "Divide the weights, and alpha, by a number of that size",
 }
 

@@ -1,0 +1,108 @@
+"""A basis is orthonormal and gives its columns back, in whatever order they are prepared."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from squareone.greedy.basis import Basis
+
+rng = np.random.default_rng(0)
+n = 40
+
+
+def appended(columns, dtype=np.float64):
+    """A basis of these columns, each prepared by itself."""
+    basis = Basis(n, columns.shape[1], np.dtype(dtype))
+    for column in columns.T:
+        ready = basis.prepare(np.asfortranarray(column[:, None], dtype=dtype))
+        basis.append(ready.rest[:, 0], ready.within[:, 0])
+    return basis
+
+
+def nearly_dependent(count, distance):
+    """Columns that differ from the first by a little."""
+    return rng.normal(size=(n, 1)) + distance * rng.normal(size=(n, count))
+
+
+def test_an_empty_basis_takes_nothing_off():
+    basis = Basis(n, 3, np.dtype(float))
+    columns = rng.normal(size=(n, 2))
+    ready = basis.prepare(np.asfortranarray(columns))
+    assert_array_equal(ready.rest, columns)
+    assert ready.within.shape == (0, 2)
+    assert basis.directions.shape == (n, 0)
+    assert basis.triangle.shape == (0, 0)
+    assert basis.loss_of_orthogonality() == 0.0
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("distance", [1.0, 1e-3, 1e-5])
+def test_columns_are_a_product(dtype, distance):
+    columns = nearly_dependent(12, distance).astype(dtype)
+    basis, eps = appended(columns, dtype), np.finfo(dtype).eps
+    assert basis.size == 12
+    assert basis.directions.dtype == dtype
+    assert basis.loss_of_orthogonality() <= 20 * eps
+    G = basis.directions.astype(float).T @ basis.directions - np.eye(12)
+    assert np.abs(G).max() <= 20 * eps
+    assert_allclose(basis.directions.astype(float) @ basis.triangle, columns, atol=100 * eps)
+    assert_array_equal(basis.triangle, np.triu(basis.triangle))
+
+
+def test_the_triangle_is_that_of_a_factorisation():
+    columns = rng.normal(size=(n, 8))
+    R = np.linalg.qr(columns)[1]
+    assert_allclose(appended(columns).triangle, np.sign(np.diag(R))[:, None] * R, atol=1e-12)
+
+
+@pytest.mark.parametrize("distance", [1.0, 1e-4])
+def test_columns_that_wait_are_brought_up_to_date(distance):
+    columns = nearly_dependent(10, distance)
+    expected = appended(columns)
+    basis = Basis(n, 10, np.dtype(float))
+    ready = basis.prepare(np.asfortranarray(columns))
+    for j in range(10):
+        basis.advance(ready, slice(j, j + 1))
+        basis.append(ready.rest[:, j], ready.within[:, j])
+    assert basis.loss_of_orthogonality() <= 1e-13
+    assert_allclose(basis.directions @ basis.triangle, columns, atol=1e-12)
+    assert_allclose(basis.triangle, expected.triangle, atol=1e-10)
+
+
+def test_some_columns_are_brought_up_to_date_and_then_all():
+    first, waiting = rng.normal(size=(n, 4)), rng.normal(size=(n, 6))
+    basis = Basis(n, 4, np.dtype(float))
+    ready = basis.prepare(np.asfortranarray(waiting))
+    for j, column in enumerate(first.T):
+        own = basis.prepare(np.asfortranarray(column[:, None]))
+        basis.append(own.rest[:, 0], own.within[:, 0])
+        basis.advance(ready, slice(j, j + 2))
+    basis.advance(ready)
+    assert ready.done == 4
+    expected = waiting - first @ np.linalg.lstsq(first, waiting, rcond=None)[0]
+    assert_allclose(ready.rest, expected, atol=1e-13)
+    assert_allclose(basis.directions @ ready.within + ready.rest, waiting, atol=1e-13)
+    assert_allclose(ready.lengths, np.linalg.norm(waiting, axis=0))
+
+
+def test_a_column_of_which_little_is_left_is_made_orthogonal_again():
+    columns = nearly_dependent(2, 1e-6)
+    basis = appended(columns[:, :1])
+    ready = basis.prepare(np.asfortranarray(columns[:, 1:]))
+    assert ready.repeats[0] >= 1
+    assert abs(basis.directions[:, 0] @ ready.rest[:, 0]) <= 1e-15 * np.linalg.norm(ready.rest)
+    ready = basis.prepare(np.asfortranarray(rng.normal(size=(n, 1))))
+    assert ready.repeats[0] == 0
+
+
+def test_a_column_of_the_span_leaves_rounding():
+    columns = rng.normal(size=(n, 5))
+    basis = appended(columns)
+    ready = basis.prepare(np.asfortranarray(columns @ rng.normal(size=(5, 3))))
+    assert np.linalg.norm(ready.rest, axis=0).max() <= 1e-14 * ready.lengths.max()
+
+
+def test_combinations_of_directions():
+    basis = appended(rng.normal(size=(n, 5)))
+    weights = rng.normal(size=(5, 2))
+    assert_allclose(basis.combined(weights), basis.directions @ weights)
