@@ -38,6 +38,7 @@ from .asked_centers import AskedCenters
 from .callbacks import CallbackSupport, fit_progress
 from .consistency import CRITERIA, SOLVERS, WITHOUT_ROWS, check_consistency
 from .problem import Problem, Request
+from .reading import read
 from .record import Record
 from .scoring import held_out_scorer
 from .subset import reduced
@@ -223,16 +224,9 @@ class RegularisedLeastSquares(CallbackSupport, Written):
         asked = AskedCenters(self.centers, self.solver, self.loo_rows, self.time_limit)
         selector = asked.selector()
         given = validation.is_precomputed(kernel)
-        X = validation.check_rows(self, X, reset=True, sparse=not given)
-        if given:
-            validation.check_square(X)
-        validation.check_scale(X, "the kernel matrix" if given else "X")
-        y, targets, columns = self._read_targets(X, y)
-        user_weights = validation.check_weights(sample_weight, X.shape[0], X.dtype)
-        self._check_targets(targets, columns.shape[1], user_weights)
-        weights = self._row_weights(y, user_weights)
-        validation.check_spread(weights, X.dtype)
-        kept = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights > 0)
+        came = read(self, X, y, sample_weight, given=given)
+        X, y, targets, columns = came.X, came.y, came.targets, came.columns
+        user_weights, weights, kept = came.user_weights, came.weights, came.kept
         rng = check_random_state(0 if self.random_state is None else self.random_state)
         # centers are the same whatever else is drawn
         centers_seed = int(deepcopy(rng).randint(2**31 - 1))

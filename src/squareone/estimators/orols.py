@@ -37,6 +37,7 @@ from .into_files import IntoFiles
 from .orols_search import Look, check_values, choose
 from .orols_task import GreedyTask, some_rows
 from .progress import Progress
+from .reading import read
 
 # Parameters that may be numbers.
 _NUMBERS = ("max_centers", "candidates", "stopping", "lambda_update", "epsilon", "condition_limit")
@@ -111,6 +112,9 @@ class OrthogonalLeastSquares(CallbackSupport, IntoFiles):
     def _read_targets(self, X: Any, y: Any) -> tuple[Array, Responses | Labels, Array]:
         """y checked, the coding, and its columns (n, t)."""
 
+    def _check_targets(self, targets: Any, t: int, weights: Array | None) -> None:
+        """Refuse parameters that do not fit the targets; all of these do."""
+
     @abstractmethod
     def _row_weights(self, y: Array, weights: Array | None) -> Array | None:
         """Weights (n,) of the fit, from the user's weights and classes."""
@@ -152,15 +156,9 @@ class OrthogonalLeastSquares(CallbackSupport, IntoFiles):
             self._refuse_truths()
         kernels = self._kernels()
         given = isinstance(kernels[0], Precomputed)
-        X = validation.check_rows(self, X, reset=True, sparse=not given)
-        if given:
-            validation.check_square(X)
-        validation.check_scale(X, "the kernel matrix" if given else "X")
-        y, targets, columns = self._read_targets(X, y)
-        user_weights = validation.check_weights(sample_weight, X.shape[0], X.dtype)
-        weights = self._row_weights(y, user_weights)
-        validation.check_spread(weights, X.dtype)
-        kept = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights > 0)
+        came = read(self, X, y, sample_weight, given=given)
+        X, targets, columns, weights = came.X, came.targets, came.columns, came.weights
+        kept = came.kept
         rng = check_random_state(0 if self.random_state is None else self.random_state)
         if kept.size < X.shape[0]:
             X = X[np.ix_(kept, kept)] if given else some_rows(X, kept)
