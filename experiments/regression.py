@@ -72,11 +72,11 @@ def main() -> None:
     )
     for name in options.only:
         trials = QUICK if options.quick else TRIALS[name]
-        outcomes = [_compare(train, test) for train, test in _splits(load_rows(name), trials)]
+        outcomes = [_compare(train, test) for train, test in splits(load_rows(name), trials)]
         report.add(*_row(name, trials, np.array(outcomes), report))
 
 
-def _splits(rows: Rows, trials: Trials) -> Iterator[tuple[Rows, Rows]]:
+def splits(rows: Rows, trials: Trials) -> Iterator[tuple[Rows, Rows]]:
     splitter = ShuffleSplit(
         trials.repeats, train_size=trials.train, test_size=trials.test, random_state=0
     )
@@ -105,17 +105,17 @@ def _row(name: str, trials: Trials, outcomes: NDArray, report: Report) -> tuple[
     return (
         name,
         f"{trials.repeats} of {trials.train:,} / {trials.test:,}",
-        _spread(error),
-        _spread(loo_error),
+        spread(error),
+        spread(loo_error),
         f"{seconds.sum():.1f}",
-        _spread(svr_error),
+        spread(svr_error),
         f"{svr_seconds.sum():.1f}",
         f"{difference.mean():+.3f} ± {standard_error:.3f}",
         report.to_reach(error.mean(), svr_error.mean()),
     )
 
 
-def _spread(values: NDArray) -> str:
+def spread(values: NDArray) -> str:
     return f"{values.mean():.3f} ± {values.std(ddof=1):.3f}"
 
 
