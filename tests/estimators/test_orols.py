@@ -55,8 +55,6 @@ def classifier(**more):
 
 GIVEN = {"kernel": Gaussian(1.0), "epsilon": 0.01}
 CHECKED = [
-    OROLSRegressor(),
-    OROLSClassifier(),
     OROLSRegressor(**GIVEN),
     OROLSRegressor(**GIVEN, selection="greedy", shared_centers=True),
     OROLSRegressor([Gaussian(1.0), Linear()], epsilon=0.0, stopping=3, lambda_update=0.1),
@@ -73,6 +71,14 @@ def test_scikit_learn_checks(estimator, check):
     if "sample_weight_equivalence" in str(check) and estimator.epsilon != 0:
         pytest.skip("ε and GCV count rows, and a repeated row is one more")
     check(estimator)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")
+@pytest.mark.filterwarnings("ignore:invalid value encountered:RuntimeWarning")
+@parametrize_with_checks([OROLSRegressor(), OROLSClassifier()])
+def test_scikit_learn_checks_of_the_defaults(estimator, check):
+    test_scikit_learn_checks(estimator, check)
 
 
 # --- input ---
