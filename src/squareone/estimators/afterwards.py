@@ -6,22 +6,18 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import Array
 from ..models import Hyperplane
-from ..rows import rows_of
 from ..solvers import Plan
 from ..targets import Labels
-from . import hindsight, validation
+from . import hindsight
 from .into_files import IntoFiles
 from .record import Record, at_rest
 
 
 class Afterwards(IntoFiles):
     """Answers from the record of a fit; a part of the estimators, not for use by itself."""
-
-    n_features_in_: int
 
     def _show(self, record: Record, plan: Plan) -> None:
         """Set the attributes that show what is recorded."""
@@ -47,11 +43,7 @@ class Afterwards(IntoFiles):
                 self.code_ = targets.code.matrix
 
     def _recorded(self) -> Record:
-        check_is_fitted(self)
-        return self._record
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_record")
+        return super()._recorded()
 
     def __dir__(self) -> list[str]:
         # scikit-learn lists what it can read, and a notebook shows all that is listed: neither may
@@ -197,17 +189,3 @@ class Afterwards(IntoFiles):
             msg = f"n={n!r}: a number of rows from 1 to {order.size} is expected, or None for all"
             raise ValueError(msg)
         return order[:n]
-
-    def _rows(self, X: Any) -> Array:
-        """New rows, checked, in the precision of the model."""
-        record = self._recorded()
-        given = validation.is_precomputed(self.kernel_)
-        if given:
-            validation.check_kernel_values(X, self.n_features_in_)
-        X = validation.check_rows(self, X, reset=False, sparse=not given)
-        return X if X.dtype == record.model.dtype else rows_of(X).astype(record.model.dtype).X
-
-    def _values(self, X: Any) -> Array:
-        """f at the rows of X → (n, t)."""
-        record = self._recorded()
-        return record.model.values(self._rows(X))

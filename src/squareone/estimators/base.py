@@ -208,10 +208,6 @@ class RegularisedLeastSquares(CallbackSupport, Written):
             raise
         return self
 
-    def _forget(self) -> None:
-        for name in [name for name in vars(self) if name.endswith("_") or name == "_record"]:
-            delattr(self, name)
-
     def _read(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> Request:
         """Everything that came, checked, and the plan; nothing large is allocated."""
         if not get_config()["skip_parameter_validation"]:
@@ -395,9 +391,3 @@ class RegularisedLeastSquares(CallbackSupport, Written):
             )
             raise ValueError(msg)
         return super().set_params(**params)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = validation.is_precomputed(self.kernel)
-        tags.input_tags.sparse = not tags.input_tags.pairwise
-        return tags

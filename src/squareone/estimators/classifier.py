@@ -7,23 +7,22 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import ClassifierMixin
 from sklearn.utils._param_validation import StrOptions
 
 from ..arrays import Array
 from ..files import Fields, refuse
 from ..kernels import Kernel
 from ..models.probabilities import CALIBRATIONS
-from ..targets import CODINGS, Coding, Labels, OneVsAll
+from ..targets import CODINGS, Coding, Labels
 from .base import RegularisedLeastSquares
 from .bounded import Bounded
+from .kinds import Classifying
 from .problem import Problem, Request
 from .record import Record
-from .target_validation import coded_labels, weights_of_classes
 from .thresholds import check_threshold, find_thresholds, is_metric
 
 
-class RLSClassifier(ClassifierMixin, Bounded, RegularisedLeastSquares):
+class RLSClassifier(Classifying, Bounded, RegularisedLeastSquares):
     """Regularised least-squares classification (RLSC): all classes and every λ at once.
 
     Classes become columns of ±1 (one column for two classes, one against all or a code for more,
@@ -200,39 +199,10 @@ n_features_in_, feature_names_in_
         self.threshold = threshold
         self.coding = coding
 
-    def decision_function(self, X: Any) -> Array:
-        """Decision values: above zero means the second class, or the label; the largest class wins.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or Stream of shape (m, d)
-            Rows; for a precomputed kernel its values with the training rows (m, n).
-
-        Returns
-        -------
-        array of shape (m,), (m, k) or (m, labels)
-        """
-        values = self._values(X)
-        return self._record.targets.shaped(values)
-
-    def predict(self, X: Any) -> Array:
-        """Predict classes, or an indicator matrix.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or Stream of shape (m, d)
-            Rows; for a precomputed kernel its values with the training rows (m, n).
-
-        Returns
-        -------
-        array of shape (m,) or (m, labels)
-        """
-        return self._decode(self._values(X))
-
     def _decode(self, values: Array) -> Array:
         if hasattr(self, "threshold_"):
             values = values - np.asarray(self.threshold_, dtype=values.dtype)
-        return self._record.targets.decode(values)
+        return super()._decode(values)
 
     def _remember(self, request: Request, problem: Problem, record: Record) -> None:
         super()._remember(request, problem, record)
@@ -273,18 +243,5 @@ n_features_in_, feature_names_in_
     def _check_targets(self, targets: Labels, t: int, weights: Array | None) -> None:
         check_threshold(self.threshold, targets, t, weighted=weights is not None)
 
-    def _read_targets(self, X: Array, y: Any) -> tuple[Array, Labels, Array]:
-        return coded_labels(y, X, self._coding(), rotated=not self.alpha_per_target)
-
-    def _coding(self) -> Any:
-        """The coding, by its name where it has one; what is none is refused by ``fit``."""
-        kind = CODINGS.get(self.coding) if isinstance(self.coding, str) else None
-        return self.coding if kind is None else kind()
-
-    def _row_weights(self, y: Array, weights: Array | None) -> Array | None:
-        return weights_of_classes(self.class_weight, y, weights)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_label = isinstance(self._coding(), OneVsAll)
-        return tags
+    def _rotated(self) -> bool:
+        return not self.alpha_per_target

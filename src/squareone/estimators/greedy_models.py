@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -58,22 +59,28 @@ class GreedyRecord:
     dtype: np.dtype
     n_features: int
 
-    def __post_init__(self) -> None:
-        self._made: dict[tuple[int, ...], tuple[Any, Array, Array, Array]] = {}
-
     @property
     def model(self) -> KernelExpansion | SumOfExpansions:
         """The model that was chosen."""
-        return self._now()[0]
+        return self._made[0]
 
-    def _now(self) -> tuple[Any, Array, Array, Array]:
-        """Model, candidates (u,), coefficients (u, t) and intercepts (t,)."""
-        key = tuple(self.counts)
-        if key not in self._made:
-            self._made = {key: self._make()}
-        return self._made[key]
+    @property
+    def chosen(self) -> Array:
+        """Candidates of the model (u,)."""
+        return self._made[1]
 
-    def _make(self) -> tuple[Any, Array, Array, Array]:
+    @property
+    def coefficients(self) -> Array:
+        """(u, t)."""
+        return self._made[2]
+
+    @property
+    def intercepts(self) -> Array:
+        """(t,)."""
+        return self._made[3]
+
+    @cached_property
+    def _made(self) -> tuple[Any, Array, Array, Array]:
         t = sum(group.size for group in self.groups)
         used = [
             path.candidates[:count] for path, count in zip(self.paths, self.counts, strict=True)
@@ -100,34 +107,7 @@ class GreedyRecord:
 
     def followed(self, counts: list[int]) -> GreedyRecord:
         """The same with other numbers of centers."""
-        return GreedyRecord(
-            self.kernels,
-            self.targets,
-            self.groups,
-            self.paths,
-            counts,
-            self.candidates,
-            self.points,
-            self.numbers,
-            self.unit,
-            self.dtype,
-            self.n_features,
-        )
-
-    @property
-    def chosen(self) -> Array:
-        """Candidates of the model (u,)."""
-        return self._now()[1]
-
-    @property
-    def coefficients(self) -> Array:
-        """(u, t)."""
-        return self._now()[2]
-
-    @property
-    def intercepts(self) -> Array:
-        """(t,)."""
-        return self._now()[3]
+        return replace(self, counts=counts)
 
     def centers(self) -> Any:
         """The points of the model (u, d)."""

@@ -3,32 +3,23 @@
 from __future__ import annotations
 
 import os
-from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from ..arrays import Array
 from ..rows import BlockWriter, GeneratedRows, Rows, open_rows, rows_of
+from .fitted import Fitted
 
 #: What can be written row by row, and rows in a block of it.
 _WRITABLE = ("predict", "decision_function", "predict_proba", "predict_interval")
 _FILE_ROWS = 16_384
 
 
-class IntoFiles(BaseEstimator):
+class IntoFiles(Fitted):
     """Saving, export and predictions into files; a part of the estimators."""
-
-    @abstractmethod
-    def _recorded(self) -> Any:
-        """What was learned; refused before a fit."""
-
-    @abstractmethod
-    def _rows(self, X: Any) -> Any:
-        """New rows, checked, in the precision of the model."""
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted estimator to a file, for :func:`squareone.load`.

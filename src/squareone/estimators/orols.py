@@ -12,7 +12,6 @@ from sklearn import get_config
 from sklearn.base import is_classifier
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import Array, power_of_two
 from ..errors import MemoryLimitError
@@ -26,11 +25,9 @@ from ..greedy import (
 from ..kernels import Kernel, Precomputed
 from ..kernels.names import BY_NAME, kernel_from
 from ..kernels.widths import free_width
-from ..rows import rows_of
 from ..solvers.memory import memory_limit as bytes_allowed
 from ..solvers.memory import readable
 from ..targets import Labels, Responses
-from . import validation
 from .callbacks import CallbackSupport, fit_progress
 from .greedy_models import GreedyRecord, rows_at
 from .into_files import IntoFiles
@@ -50,8 +47,6 @@ _SHARED_BYTES = 512 * 2**20
 
 class OrthogonalLeastSquares(CallbackSupport, IntoFiles):
     """The common part of the greedy estimators; not for use by itself."""
-
-    n_features_in_: int
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "kernel": [StrOptions(set(BY_NAME)), Kernel, list, tuple],
@@ -145,10 +140,6 @@ class OrthogonalLeastSquares(CallbackSupport, IntoFiles):
             self._forget()
             raise
         return self
-
-    def _forget(self) -> None:
-        for name in [name for name in vars(self) if name.endswith("_") or name == "_record"]:
-            delattr(self, name)
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, progress: Progress) -> None:
         if not get_config()["skip_parameter_validation"]:
@@ -361,6 +352,15 @@ class OrthogonalLeastSquares(CallbackSupport, IntoFiles):
         Notes
         -----
         **Cost**: a triangular solve with m² numbers for each target.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_diabetes
+        >>> from squareone import OROLSRegressor
+        >>> X, y = load_diabetes(return_X_y=True)
+        >>> model = OROLSRegressor(stopping=10).fit(X, y)
+        >>> model.at(4).n_centers_, model.n_centers_
+        (4, 10)
         """
         record = self._recorded()
         longest = max(path.longest for path in record.paths)
@@ -373,32 +373,13 @@ class OrthogonalLeastSquares(CallbackSupport, IntoFiles):
         return found
 
     def _recorded(self) -> GreedyRecord:
-        check_is_fitted(self)
-        return self._record
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_record")
-
-    def _rows(self, X: Any) -> Any:
-        """New rows, checked, in the precision of the model."""
-        record = self._recorded()
-        given = isinstance(record.kernels[0], Precomputed)
-        if given:
-            validation.check_kernel_values(X, self.n_features_in_)
-        X = validation.check_rows(self, X, reset=False, sparse=not given)
-        return X if X.dtype == record.dtype else rows_of(X).astype(record.dtype).X
-
-    def _values(self, X: Any) -> Array:
-        """f at the rows of X → (n, t)."""
-        return self._recorded().model.values(self._rows(X))
+        return super()._recorded()
 
     # --- files ---
 
     def _fitted_state(self) -> dict[str, Any]:
-        names = getattr(self, "feature_names_in_", None)
         return {
-            "n_features_in": self.n_features_in_,
-            "feature_names_in": None if names is None else names.tolist(),
+            **self._features_state(),
             "epsilon": float(self.epsilon_),
             "search": dict(self.search_),
             "record": self._recorded().state(),
@@ -417,17 +398,8 @@ class OrthogonalLeastSquares(CallbackSupport, IntoFiles):
                 name: looks.array(name, sizes, (np.float64,), finite=False)
                 for name in ("sigma", "epsilon", "error")
             }
-        self.n_features_in_ = found.take("n_features_in", int)
-        if self.n_features_in_ != record.n_features:
-            refuse(found.where, f"{record.n_features} features are not {self.n_features_in_}")
-        validation.restore_names(self, found, record.n_features)
+        self._restore_features(found, record.n_features)
         self._show(record)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = validation.is_precomputed(self.kernel)
-        tags.input_tags.sparse = not tags.input_tags.pairwise
-        return tags
 
 
 def _needed(task: GreedyTask) -> float:

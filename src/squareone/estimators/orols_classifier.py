@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from sklearn.base import ClassifierMixin
 from sklearn.utils._param_validation import StrOptions
 
-from ..arrays import Array
-from ..targets import CODINGS, Coding, Labels, OneVsAll
+from ..targets import CODINGS, Coding
+from .kinds import Classifying
 from .orols import OrthogonalLeastSquares
-from .target_validation import coded_labels, weights_of_classes
 
 
-class OROLSClassifier(ClassifierMixin, OrthogonalLeastSquares):
+class OROLSClassifier(Classifying, OrthogonalLeastSquares):
     """Sparse kernel classification by order-recursive orthogonal least squares.
 
     Classes become columns of ±1 (one column for two classes, one against all or a code for more,
@@ -110,51 +108,5 @@ center_kernels_, dual_coef_, intercept_, stopped_by_, n_features_in_, feature_na
         self.class_weight = class_weight
         self.coding = coding
 
-    def decision_function(self, X: Any) -> Array:
-        """Decision values: above zero means the second class, or the label; the largest class wins.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or Stream of shape (m, d)
-            Rows; for a precomputed kernel its values with the training rows (m, n).
-
-        Returns
-        -------
-        array of shape (m,), (m, k) or (m, labels)
-
-        Notes
-        -----
-        **Cost**: as many kernel values for each row as there are centers of all columns.
-        """
-        values = self._values(X)
-        return self._recorded().targets.shaped(values)
-
-    def predict(self, X: Any) -> Array:
-        """Predict classes, or an indicator matrix.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or Stream of shape (m, d)
-            Rows; for a precomputed kernel its values with the training rows (m, n).
-
-        Returns
-        -------
-        array of shape (m,) or (m, labels)
-        """
-        return self._recorded().targets.decode(self._values(X))
-
-    def _read_targets(self, X: Any, y: Any) -> tuple[Array, Labels, Array]:
-        return coded_labels(y, X, self._coding(), rotated=self.shared_centers)
-
-    def _coding(self) -> Any:
-        """The coding, by its name where it has one; what is none is refused by ``fit``."""
-        kind = CODINGS.get(self.coding) if isinstance(self.coding, str) else None
-        return self.coding if kind is None else kind()
-
-    def _row_weights(self, y: Array, weights: Array | None) -> Array | None:
-        return weights_of_classes(self.class_weight, y, weights)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_label = isinstance(self._coding(), OneVsAll)
-        return tags
+    def _rotated(self) -> bool:
+        return self.shared_centers

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from sklearn.base import RegressorMixin
-
 from ..arrays import Array
-from ..targets import Responses
+from .kinds import Regressing
 from .orols import OrthogonalLeastSquares
-from .target_validation import check_responses
 
 
-class OROLSRegressor(RegressorMixin, OrthogonalLeastSquares):
+class OROLSRegressor(Regressing, OrthogonalLeastSquares):
     """Sparse kernel regression by order-recursive orthogonal least squares.
 
     Centers are chosen greedily among the training rows. The columns of the kernel matrix that
@@ -136,18 +133,13 @@ class OROLSRegressor(RegressorMixin, OrthogonalLeastSquares):
         Notes
         -----
         **Cost**: as many kernel values as there are centers for each row, in bounded memory.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_diabetes
+        >>> from squareone import OROLSRegressor
+        >>> X, y = load_diabetes(return_X_y=True)
+        >>> OROLSRegressor(stopping=10).fit(X, y).predict(X[:3]).shape
+        (3,)
         """
         return self._recorded().targets.shaped(self._values(X))
-
-    def _read_targets(self, X: Any, y: Any) -> tuple[Array, Responses, Array]:
-        y = check_responses(y, X)
-        targets = Responses.of(y)
-        return y, targets, targets.columns(y)
-
-    def _row_weights(self, y: Array, weights: Array | None) -> Array | None:
-        return weights
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags

@@ -6,21 +6,19 @@ import os
 from numbers import Real
 from typing import Any, ClassVar
 
-from sklearn.base import RegressorMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..arrays import Array
 from ..kernels import Kernel
 from ..models.intervals import METHODS
-from ..targets import Responses
 from . import hindsight
 from .base import RegularisedLeastSquares
+from .kinds import Regressing
 from .problem import Problem, Request
 from .record import Record
-from .target_validation import check_responses
 
 
-class RLSRegressor(RegressorMixin, RegularisedLeastSquares):
+class RLSRegressor(Regressing, RegularisedLeastSquares):
     r"""Regularised least squares (kernel ridge) regression that chooses σ and λ by leave-one-out.
 
     Minimises :math:`\sum_i w_i (y_i - f(x_i) - b)^2 + \lambda \|f\|^2` over functions f of the
@@ -361,16 +359,3 @@ class RLSRegressor(RegressorMixin, RegularisedLeastSquares):
     def _remember(self, request: Request, problem: Problem, record: Record) -> None:
         record.scale = self._fixed_scale()
         super()._remember(request, problem, record)
-
-    def _read_targets(self, X: Array, y: Any) -> tuple[Array, Responses, Array]:
-        y = check_responses(y, X)
-        targets = Responses.of(y)
-        return y, targets, targets.columns(y)
-
-    def _row_weights(self, y: Array, weights: Array | None) -> Array | None:
-        return weights
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags
