@@ -10,11 +10,14 @@ from .bounds import (
 )
 from .diagonal import DiagonalLearners
 from .dual import RULES, DualLearners
+from .hierarchical_losses import h_loss, symmetric_difference_loss, zero_one_loss
+from .hierarchy import Hierarchy, descend, top_down
 from .hypotheses import Average, Hypotheses, Penalised
 from .learners import Learners, State
 from .primal import PrimalLearners
 from .run import Run, wrong_share
 from .sketch import SketchedLearners
+from .taxonomy import Taxonomy
 
 #: The forms of learners by name.
 FORMS: dict[str, type[Learners]] = {
@@ -30,6 +33,7 @@ __all__ = [
     "Average",
     "DiagonalLearners",
     "DualLearners",
+    "Hierarchy",
     "Hypotheses",
     "Learners",
     "MistakeBound",
@@ -38,10 +42,16 @@ __all__ = [
     "Run",
     "SketchedLearners",
     "State",
+    "Taxonomy",
     "chosen_risk_bound",
+    "descend",
     "expected_mistake_bound",
+    "h_loss",
     "mistake_bound",
     "penalised_risks",
+    "symmetric_difference_loss",
+    "top_down",
     "typical_risk_bound",
     "wrong_share",
+    "zero_one_loss",
 ]

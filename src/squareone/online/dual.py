@@ -8,7 +8,7 @@ import numpy as np
 from scipy.linalg import qr_delete
 from scipy.sparse import issparse
 
-from ..arrays import Array, cholesky_solve, solve_transposed, solve_triangular
+from ..arrays import Array, cholesky, cholesky_solve, solve_transposed, solve_triangular
 from ..kernels import Kernel
 from ..kernels.tiles import kernel_matrix, kernel_rectangle
 from .learners import Learners, State
@@ -51,6 +51,16 @@ class _Factor:
         self.members = np.append(self.members, place)
         self.targets = np.vstack([self.targets, y])
         self.since += 1
+
+    def extend(self, places: list[int], rows: Array, corner: Array, Y: Array) -> None:
+        """Points with their rows of L (b, m), and the lower triangle (b, b) among themselves."""
+        m, b = self.size, len(places)
+        self._L = grown(self._L, (m + b, m + b))
+        self._L[m : m + b, :m] = rows
+        self._L[m : m + b, m : m + b] = np.tril(corner)
+        self.members = np.append(self.members, places)
+        self.targets = np.vstack([self.targets, Y])
+        self.since += b
 
     def remove(self, index: int) -> None:
         """Take a point out: O(m²)."""
@@ -169,6 +179,40 @@ class DualLearners(Learners):
         self._users[place] += 1
         if factor.since >= _REFRESH:
             self._solve(group)
+
+    def learn_rows(self, Y: Array) -> Array:
+        """The same from products of matrices, where no point has to go.
+
+        With Z = L⁻¹k between the points and the block, and S = aI + k − ZᵀZ = TTᵀ within it, the
+        rows (Zᵀ, T) are those that L grows by, and diag(T)·T⁻¹(Y − margins) are the errors of one
+        row at a time.
+
+        Notes
+        -----
+        **Cost**: m²b + mb² flops for b rows beside m points.
+        """
+        b = Y.shape[0]
+        if self._within is None or self.budget is not None:
+            return super().learn_rows(Y)
+        factor = self._factors[0]
+        members = factor.members
+        K = np.ascontiguousarray(self._K[:, members])
+        triangle = np.ascontiguousarray(factor.triangle)
+        Z = solve_triangular(triangle, K.T)
+        S = self._within - Z.T @ Z
+        S.flat[:: b + 1] += self.a
+        cholesky(S)
+        E = solve_triangular(S, Y - K @ self._C[members])
+        gamma = solve_transposed(S, E)
+        beta = solve_transposed(triangle, Z @ gamma)
+        places = [self._place(i) for i in range(b)]
+        self._C[members] -= beta
+        self._C[places] = gamma
+        factor.extend(places, Z.T, S, Y)
+        self._users[places] += 1
+        if factor.since >= _REFRESH:
+            self._solve(0)
+        return np.diagonal(S)[:, None] * E
 
     def _solve(self, group: int) -> None:
         factor = self._factors[group]
