@@ -11,7 +11,7 @@ from .bounds import (
 from .diagonal import DiagonalLearners
 from .dual import RULES, DualLearners
 from .hierarchical_losses import h_loss, symmetric_difference_loss, zero_one_loss
-from .hierarchy import Hierarchy, descend, top_down
+from .hierarchy import Family, Hierarchy, descend, top_down
 from .hypotheses import Average, Hypotheses, Penalised
 from .learners import Learners, State
 from .primal import PrimalLearners
@@ -33,6 +33,7 @@ __all__ = [
     "Average",
     "DiagonalLearners",
     "DualLearners",
+    "Family",
     "Hierarchy",
     "Hypotheses",
     "Learners",

@@ -102,6 +102,15 @@ class Hierarchy:
         self.mistakes += int((losses > 0).sum())
         return losses
 
+    def margins(self, X: Any) -> Array:
+        """Those of one row (1, d) at all nodes: (k,)."""
+        found = np.empty(len(self.taxonomy))
+        for family in self.families:
+            family.learners.block(X)
+            found[family.children] = family.learners.margins(0)
+            family.learners.release()
+        return found
+
     def state(self) -> State:
         """All there is, but the taxonomy."""
         return {

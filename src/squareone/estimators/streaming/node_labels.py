@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,26 +59,38 @@ class NodeLabels:
         kinds = {type(name) for name in names}
         if len(kinds) == 1 and kinds <= {str, int, float, bool}:
             return np.array(names)
-        found = np.empty(len(names), dtype=object)
-        found[:] = names
-        return found
+        return _objects(names)
 
     @property
     def two(self) -> bool:
         """Whether there is nothing but two labels that exclude each other."""
         return self.kind == "labels" and len(self.taxonomy) == 2 and len(self.taxonomy.levels) == 1
 
-    def rows(self, y: Any, X: Any) -> Array:
+    def closed(self, y: Any, X: Any) -> Array:
         """Truth values (n, k), ancestors included; what contradicts the taxonomy is refused."""
+        return self.taxonomy.closure(self._named_ones(y, X))
+
+    def rows(self, y: Any, X: Any) -> Array:
+        """The same for rows that are learned: where they end is remembered."""
+        return self._learned(self._named_ones(y, X))
+
+    def row(self, y: Any) -> Array:
+        """The same for one row (1, k), whose labels are as they were before."""
+        if self.kind == "indicator":
+            y = np.reshape(np.asarray(y), (1, -1))
+            return self.rows(y, y)
+        return self._learned(self.taxonomy.indicator([[y] if self.kind == "labels" else y]))
+
+    def _named_ones(self, y: Any, X: Any) -> Array:
         kind, y = read_labels(y, X)
         if kind == "indicator":
             self.taxonomy.check(y)
             return y != 0
-        if kind == "labels":
-            own = self.taxonomy.indicator([label] for label in y.tolist())
+        return self.taxonomy.indicator(y if kind == "sets" else ([label] for label in y.tolist()))
+
+    def _learned(self, own: Array) -> Array:
+        if self.kind == "labels":
             self.ends = self.ends | own.any(axis=0)
-        else:
-            own = self.taxonomy.indicator(y)
         return self.taxonomy.closure(own)
 
     def decisions(self, margins: Array) -> Array:
@@ -90,12 +102,19 @@ class NodeLabels:
         if self.kind == "labels":
             return self.classes[descend(margins, self.taxonomy, self.ends)]
         positive = top_down(margins, self.taxonomy)
-        return positive.astype(int) if self.kind == "indicator" else self._named(positive)
+        return (
+            positive.astype(int)
+            if self.kind == "indicator"
+            else _objects(self.taxonomy.named(positive))
+        )
 
-    def _named(self, positive: Array) -> Array:
-        found = np.empty(positive.shape[0], dtype=object)
-        found[:] = self.taxonomy.named(positive)
-        return found
+    def predicted(self, margins: Array) -> Array:
+        """The same as truth values (n, k), ancestors included."""
+        if self.kind != "labels":
+            return top_down(margins, self.taxonomy)
+        own = np.zeros(margins.shape, dtype=bool)
+        own[np.arange(own.shape[0]), descend(margins, self.taxonomy, self.ends)] = True
+        return self.taxonomy.closure(own)
 
     # --- in a file ---
 
@@ -151,7 +170,24 @@ def _collections(y: Any) -> list[Any] | None:
         i = given.index(False)
         msg = f"y mixes collections of labels and single ones: row {i} is {entries[i]!r}"
         raise ValueError(msg)
-    return entries
+    return None if _is_indicator(entries) else entries
+
+
+def _is_indicator(rows: list[Any]) -> bool:
+    """Whether rows are zeros and ones in lists of one length, which are columns to scikit-learn."""
+    if not all(isinstance(row, list | np.ndarray) for row in rows):
+        return False
+    lengths = {len(row) for row in rows}
+    numbers = all(isinstance(v, int | float | np.number) and v in (0, 1) for r in rows for v in r)
+    return len(lengths) == 1 and lengths != {1} and numbers
+
+
+def _objects(values: Sequence[Any]) -> Array:
+    """An array (n,) of things that may have lengths themselves."""
+    found = np.empty(len(values), dtype=object)
+    for i, value in enumerate(values):
+        found[i] = value
+    return found
 
 
 def _derived(separator: str | None, kind: str, y: Any, classes: Any) -> Taxonomy:
