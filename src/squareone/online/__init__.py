@@ -10,10 +10,13 @@ from .bounds import (
 )
 from .diagonal import DiagonalLearners
 from .dual import RULES, DualLearners
+from .engines import Always, Engine, SideBySide
 from .hypotheses import Average, Hypotheses, Penalised
 from .learners import Learners, State
 from .primal import PrimalLearners
+from .rules import Accepting, Deterministic, Randomised, Rule
 from .run import Run, wrong_share
+from .sampling import Sampler
 from .sketch import SketchedLearners
 
 #: The forms of learners by name.
@@ -27,15 +30,23 @@ FORMS: dict[str, type[Learners]] = {
 __all__ = [
     "FORMS",
     "RULES",
+    "Accepting",
+    "Always",
     "Average",
+    "Deterministic",
     "DiagonalLearners",
     "DualLearners",
+    "Engine",
     "Hypotheses",
     "Learners",
     "MistakeBound",
     "Penalised",
     "PrimalLearners",
+    "Randomised",
+    "Rule",
     "Run",
+    "Sampler",
+    "SideBySide",
     "SketchedLearners",
     "State",
     "chosen_risk_bound",
