@@ -10,12 +10,15 @@ from .bounds import (
 )
 from .diagonal import DiagonalLearners
 from .dual import RULES, DualLearners
+from .engines import Always, Engine, SideBySide
 from .hierarchical_losses import h_loss, symmetric_difference_loss, zero_one_loss
 from .hierarchy import Family, Hierarchy, descend, top_down
 from .hypotheses import Average, Hypotheses, Penalised
 from .learners import Learners, State
 from .primal import PrimalLearners
+from .rules import Accepting, Deterministic, Randomised, Rule
 from .run import Run, wrong_share
+from .sampling import Sampler
 from .sketch import SketchedLearners
 from .taxonomy import Taxonomy
 
@@ -30,9 +33,13 @@ FORMS: dict[str, type[Learners]] = {
 __all__ = [
     "FORMS",
     "RULES",
+    "Accepting",
+    "Always",
     "Average",
+    "Deterministic",
     "DiagonalLearners",
     "DualLearners",
+    "Engine",
     "Family",
     "Hierarchy",
     "Hypotheses",
@@ -40,7 +47,11 @@ __all__ = [
     "MistakeBound",
     "Penalised",
     "PrimalLearners",
+    "Randomised",
+    "Rule",
     "Run",
+    "Sampler",
+    "SideBySide",
     "SketchedLearners",
     "State",
     "Taxonomy",

@@ -48,7 +48,7 @@ class DiagonalLearners(Learners):
         self._W[places, group] = v[places] / D[places]
 
     def weights(self) -> Array:
-        return self._W.copy()
+        return self._W
 
     def block_margins(self, weights: Array) -> Array:
         return np.asarray(self._X @ weights)

@@ -144,6 +144,9 @@ class DualLearners(Learners):
         self._within = kernel_matrix(self.kernel, X, both_triangles=True) if b > 1 else None
         self._own = self.kernel.diagonal(X)
 
+    def lengths(self) -> Array:
+        return np.sqrt(self._own) if self._X.shape[0] else np.empty(0)
+
     def _values(self, i: int) -> Array:
         """k between row i and all points."""
         return self._K[i, : self.points.count]
@@ -254,7 +257,7 @@ class DualLearners(Learners):
     # --- what was learned ---
 
     def weights(self) -> Array:
-        return self._C[: self.points.count].copy()
+        return self._C[: self.points.count]
 
     def block_margins(self, weights: Array) -> Array:
         return self._K[:, : weights.shape[0]] @ weights

@@ -84,7 +84,7 @@ class Penalised(Hypotheses):
 
     def after(self, learners: Learners, rounds: int, i: int) -> None:
         self.made.append(rounds)
-        self._weights.append(learners.weights())
+        self._weights.append(learners.weights().copy())
         self._rows.append(i)
         self.losses = np.append(self.losses, 0.0)
 

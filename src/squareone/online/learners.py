@@ -58,6 +58,12 @@ class Learners(ABC):
         """Let go of the block."""
         self._X = np.empty((0, self.features))
 
+    def lengths(self) -> Array:
+        """|x|, or √k(x, x), of all rows of the block: (b,)."""
+        X = self._X
+        squares = X.multiply(X).sum(axis=1) if issparse(X) else np.square(X).sum(axis=1)
+        return np.sqrt(np.asarray(squares).ravel())
+
     @abstractmethod
     def margins(self, i: int) -> Array:
         """vᵀA⁻¹x of row i of the block, for every column: (t,)."""
@@ -86,7 +92,7 @@ class Learners(ABC):
 
     @abstractmethod
     def weights(self) -> Array:
-        """What margins are linear in: (d, t), or (support points, t)."""
+        """What margins are linear in: (d, t) or (points, t). Not to be changed, or kept."""
 
     @abstractmethod
     def block_margins(self, weights: Array) -> Array:

@@ -225,7 +225,7 @@ class PrimalLearners(Learners):
         return X.toarray() if hasattr(X, "toarray") else X
 
     def weights(self) -> Array:
-        return self._W.T.copy()
+        return self._W.T
 
     def block_margins(self, weights: Array) -> Array:
         return np.asarray(self._X @ weights)
