@@ -6,9 +6,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.preprocessing import normalize
 
 from ...arrays import Array
+from ...files import Fields, refuse
 from ...kernels import Linear
 from ...online import (
     Hierarchy,
@@ -19,15 +19,16 @@ from ...online import (
 )
 from ...rows import rows_of
 from ..validation import check_weights
-from .base import Streaming
+from .classifying import feature_count
 from .hierarchical_record import HierarchicalRecord
-from .node_labels import NodeLabels
+from .node_labels import KINDS, NodeLabels
+from .unit_rows import UnitRows
 
 # Rows that are predicted at a time.
 _ROWS = 4096
 
 
-class HierarchicalClassifier(ClassifierMixin, Streaming):
+class HierarchicalClassifier(ClassifierMixin, UnitRows):
     """Labels in a taxonomy: regularised least squares at every node, below its parent only.
 
     The node of a label learns the rows of which its parent is a true label, too (a root: all rows),
@@ -123,14 +124,11 @@ class HierarchicalClassifier(ClassifierMixin, Streaming):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **{
-            name: allowed
-            for name, allowed in Streaming._parameter_constraints.items()
-            if name != "fit_intercept"
-        },
+        **UnitRows._parameter_constraints,
         "taxonomy": [object],  # looked at where it is read
         "normalise": ["boolean"],
     }
+    del _parameter_constraints["fit_intercept"]
 
     _kind_of_record = HierarchicalRecord
     fit_intercept = False
@@ -196,6 +194,43 @@ class HierarchicalClassifier(ClassifierMixin, Streaming):
         """
         return self._partial_fit(X, y, classes)
 
+    def start(self, classes: Any, n_features: int, *, kind: str = "labels") -> Self:
+        """Begin a stream without a row, for :meth:`learn_one`.
+
+        Parameters
+        ----------
+        classes : array-like of labels, or None
+            All labels there will be; None where the taxonomy has them.
+        n_features : int
+            Numbers in a row.
+        kind : {"labels", "sets", "indicator"}, default="labels"
+            What y will be.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> from squareone import HierarchicalClassifier
+        >>> model = HierarchicalClassifier("/").start(["a/b", "a/c", "d"], 2, kind="sets")
+        >>> model.learn_one([1.0, 0.0], {"a/b"}).predict_one([2.0, 1.0])
+        ('a', 'a/b')
+        """
+        self._forget()
+        self._check_parameters()
+        if kind not in KINDS:
+            msg = f"kind={kind!r}: one of {', '.join(KINDS)} is expected"
+            raise ValueError(msg)
+        try:
+            self.n_features_in_ = feature_count(n_features)
+            targets = NodeLabels.named(self.taxonomy, kind, classes)
+            self._set_up(np.empty((0, self.n_features_in_)), targets)
+        except BaseException:
+            self._forget()
+            raise
+        return self
+
     def learn_one(self, x: Any, y: Any) -> Self:
         """Learn from one row: the fast way, without scikit-learn's checks.
 
@@ -252,17 +287,14 @@ class HierarchicalClassifier(ClassifierMixin, Streaming):
     def _shared(self) -> bool:
         return True  # by siblings
 
-    def _as_learned(self, X: Any) -> Any:
-        return self._of_length_one(super()._as_learned(X))
+    def _matrices(self, columns: int) -> int:
+        return 1 + int((~self._recorded().targets.taxonomy.leaves).sum())
 
-    def _one(self, x: Any) -> Any:
-        return self._of_length_one(super()._one(x))
-
-    def _of_length_one(self, X: Any) -> Any:
-        return normalize(X) if self.normalise and isinstance(self.kernel_, Linear) else X
-
-    def _show(self) -> None:
-        pass
+    def _targets_from(self, found: Fields, columns: int) -> Any:
+        targets = NodeLabels.from_state(found)
+        if len(targets.taxonomy) != columns:
+            refuse(found.where, f"{len(targets.taxonomy)} nodes do not have {columns} columns")
+        return targets
 
     # --- predicting ---
 
@@ -373,11 +405,6 @@ class HierarchicalClassifier(ClassifierMixin, Streaming):
         return self._recorded().targets.classes
 
     @property
-    def n_rounds_(self) -> int:
-        """Rows that were seen."""
-        return self._recorded().engine.rounds
-
-    @property
     def mistakes_(self) -> int:
         """Rows of which a label was wrong before they were learned."""
         return self._recorded().engine.mistakes
@@ -387,11 +414,6 @@ class HierarchicalClassifier(ClassifierMixin, Streaming):
         """The mean H-loss of all rows, each before it was learned."""
         engine = self._recorded().engine
         return engine.loss / engine.rounds if engine.rounds else 0.0
-
-    @property
-    def form_(self) -> str:
-        """The form that was taken."""
-        return self._recorded().form
 
     @property
     def coef_(self) -> Array:
@@ -404,6 +426,10 @@ class HierarchicalClassifier(ClassifierMixin, Streaming):
         for columns, model in record.model.parts:
             found[columns] = model.coefficients.T
         return found
+
+    def _expansion(self, name: str) -> Any:
+        msg = f"{name}: siblings have support points of their own"
+        raise AttributeError(msg)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -37,6 +37,11 @@ class FamilyModels:
         return found
 
     @property
+    def intercepts(self) -> Array:
+        """Zeros (k,)."""
+        return np.zeros(self.columns)
+
+    @property
     def dtype(self) -> np.dtype:
         """The precision rows are predicted in."""
         return np.dtype(np.float64)
@@ -47,6 +52,14 @@ class HierarchicalRecord(StreamRecord):
 
     targets: NodeLabels  # type: ignore[assignment]
     engine: Hierarchy  # type: ignore[assignment]
+
+    @property
+    def columns(self) -> int:
+        """One for each node."""
+        return len(self.targets.taxonomy)
+
+    def _targets_state(self) -> dict[str, Any]:
+        return self.targets.state()
 
     def _made(self) -> Any:
         parts = [(family.children, self._of_family(family)) for family in self.engine.families]

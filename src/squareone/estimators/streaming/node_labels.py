@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_consistent_length
 from ...arrays import Array
 from ...files import Fields, refuse
 from ...online import Taxonomy, descend, top_down
+from ...online.taxonomy_forms import name_of
 from ..target_validation import check_labels
 
 #: What y may be: a label for each row, collections of them, or a column for every node.
@@ -44,8 +45,15 @@ class NodeLabels:
         with this separator. ``classes`` are all labels there will be, where they are not given.
         """
         kind, y = read_labels(y, X)
+        if classes is None and (given is None or isinstance(given, str)):
+            classes = _occurring(kind, y)
+        return cls.named(given, kind, classes)
+
+    @classmethod
+    def named(cls, given: Any, kind: str, classes: Any) -> NodeLabels:
+        """For a stream whose labels are all told: ``classes``, where they are not ``given``."""
         if given is None or isinstance(given, str):
-            taxonomy = _derived(given, kind, y, classes)
+            taxonomy = _derived(given, kind, classes)
         else:
             taxonomy = Taxonomy.of(given)
             for name in [] if classes is None else classes:
@@ -112,7 +120,7 @@ class NodeLabels:
         """The same as truth values (n, k), ancestors included."""
         if self.kind != "labels":
             return top_down(margins, self.taxonomy)
-        own = np.zeros(margins.shape, dtype=bool)
+        own: Array = np.zeros(margins.shape, dtype=bool)
         own[np.arange(own.shape[0]), descend(margins, self.taxonomy, self.ends)] = True
         return self.taxonomy.closure(own)
 
@@ -190,24 +198,27 @@ def _objects(values: Sequence[Any]) -> Array:
     return found
 
 
-def _derived(separator: str | None, kind: str, y: Any, classes: Any) -> Taxonomy:
-    """The taxonomy of labels that are all roots, or paths."""
+def _occurring(kind: str, y: Any) -> Any:
+    """All labels of y, in order; numbers of the columns of an indicator matrix."""
     if kind == "indicator":
-        if separator is not None:
-            msg = (
-                f"taxonomy={separator!r} separates the parts of labels, and y is an indicator "
-                "matrix, which has none: give the taxonomy of its columns"
-            )
-            raise ValueError(msg)
-        return Taxonomy.of([-1] * y.shape[1])
-    if classes is not None:
-        names = np.unique(np.asarray(classes)).tolist()
-    elif kind == "labels":
-        names = np.unique(y).tolist()
-    else:
-        names = _sorted({name for row in y for name in row})
+        return range(y.shape[1])
+    return np.unique(y) if kind == "labels" else _sorted({name for row in y for name in row})
+
+
+def _derived(separator: str | None, kind: str, classes: Any) -> Taxonomy:
+    """The taxonomy of labels that are all roots, or paths."""
+    if classes is None:
+        msg = f"taxonomy={separator!r} and classes=None: one of them has to name the labels"
+        raise ValueError(msg)
+    names = _sorted({name_of(name) for name in classes})
     if separator is None:
         return Taxonomy(names, [-1] * len(names))
+    if kind == "indicator":
+        msg = (
+            f"taxonomy={separator!r} separates the parts of labels, and y is an indicator matrix, "
+            "which has none: give the taxonomy of its columns"
+        )
+        raise ValueError(msg)
     if not separator or not all(isinstance(name, str) for name in names):
         msg = f"taxonomy={separator!r} separates the parts of labels, which have to be texts then"
         raise ValueError(msg)
