@@ -10,15 +10,15 @@ from .learners import Learners, State
 
 
 class _Sketch:
-    """Rows S with A ≈ aI + SᵀS by frequent directions (Liberty 2013), and what follows from them.
+    """Rows S with A ≈ (a + α)I + SᵀS by robust frequent directions (Luo et al. 2019).
 
     There is room for twice as many rows as are kept. When it is full, the squares of the singular
-    values are reduced by that of the first one too many: nothing is added to A, and no direction
-    loses more than the sum of what was cut, divided by the number of rows.
+    values are reduced by that of the first one too many, and half of what was cut goes into the
+    ridge: without it A would be too small in all directions that were lost, and A⁻¹v too large.
     """
 
     def __init__(self, size: int, d: int, c: int, a: float) -> None:
-        self.size, self.a = size, a
+        self.size, self.ridge = size, a
         self.S = np.zeros((2 * size, d))
         self.V = np.zeros((d, c))
         self.gram = np.zeros((2 * size, 2 * size))
@@ -35,16 +35,17 @@ class _Sketch:
     def margin(self, places: Array | slice, values: Array) -> Array:
         """(vᵀx − (Sx)ᵀ(aI + SSᵀ)⁻¹Sv)/a for every column."""
         direct = values @ self.V[places]
-        return (direct - self.project(places, values) @ self.solution) / self.a
+        return (direct - self.project(places, values) @ self.solution) / self.ridge
 
     def spread(self, places: Array | slice, values: Array) -> float:
         m, z = self.filled, self.project(places, values)
-        inside = z @ solve_positive(self._system(), z[:, None])[:, 0] if m else 0.0
-        return float(values @ values - inside) / self.a
+        inside = z @ solve_positive(self.system(), z[:, None])[:, 0] if m else 0.0
+        return float(values @ values - inside) / self.ridge
 
-    def _system(self) -> Array:
+    def system(self) -> Array:
+        """(a + α)I + SSᵀ."""
         m = self.filled
-        return self.gram[:m, :m] + self.a * np.eye(m)
+        return self.gram[:m, :m] + self.ridge * np.eye(m)
 
     def learn(self, places: Array | slice, values: Array, y: Array) -> None:
         if self.filled == self.S.shape[0]:
@@ -62,7 +63,7 @@ class _Sketch:
         self._solve()
 
     def _solve(self) -> None:
-        self.solution = solve_positive(self._system(), self.products[: self.filled])
+        self.solution = solve_positive(self.system(), self.products[: self.filled])
 
     def _shrink(self) -> None:
         squares, U = eigh(self.gram[: self.filled, : self.filled].copy())
@@ -79,24 +80,31 @@ class _Sketch:
         self.gram[...] = 0.0
         self.gram[:kept, :kept] = np.diag(left)
         self.filled = kept
+        self.ridge += 0.5 * float(squares[kept])
 
     def weights(self) -> Array:
         """A⁻¹v (d, c)."""
-        return (self.V - self.S[: self.filled].T @ self.solution) / self.a
+        return (self.V - self.S[: self.filled].T @ self.solution) / self.ridge
 
     def state(self) -> State:
         m = self.filled
-        return {"S": self.S[:m].copy(), "V": self.V, "products": self.products[:m].copy()}
+        return {
+            "S": self.S[:m].copy(),
+            "V": self.V,
+            "products": self.products[:m].copy(),
+            "ridge": float(self.ridge),
+        }
 
     def restore(self, state: State) -> None:
         m = self.filled = state["S"].shape[0]
+        self.ridge = float(state["ridge"])
         self.S[:m], self.V[...], self.products[:m] = state["S"], state["V"], state["products"]
         self.gram[:m, :m] = self.S[:m] @ self.S[:m].T
         self._solve()
 
     def copy(self, sign: float) -> _Sketch:
         """The same for targets times ``sign``."""
-        found = _Sketch(self.size, self.S.shape[1], self.V.shape[1], self.a)
+        found = _Sketch(self.size, self.S.shape[1], self.V.shape[1], self.ridge)
         state = self.state()
         state["V"], state["products"] = sign * state["V"], sign * state["products"]
         found.restore(state)
@@ -104,7 +112,7 @@ class _Sketch:
 
 
 class SketchedLearners(Learners):
-    """A = aI + SᵀS with at most 2m rows S: O(md) at worst for a margin or an update.
+    """A ≈ (a + α)I + SᵀS with at most 2m rows S: O(md) at worst for a margin or an update.
 
     Exact for the first 2m rows that are learned, then an approximation by frequent directions. For
     a sparse row a margin costs m times its stored numbers. Memory: 2md numbers for every group that
@@ -168,7 +176,9 @@ class SketchedLearners(Learners):
         found = np.zeros(self.groups)
         for group, sketch in enumerate(self._sketches):
             if sketch is not None:
-                found[group] = np.linalg.slogdet(sketch._system() / self.a)[1]
+                rest = self.features - sketch.filled
+                found[group] = np.linalg.slogdet(sketch.system() / self.a)[1]
+                found[group] += rest * np.log(sketch.ridge / self.a)
         return found
 
     def energies(self, values: Array, u: Array) -> Array:
@@ -176,6 +186,7 @@ class SketchedLearners(Learners):
         for group, sketch in enumerate(self._sketches):
             if sketch is not None:
                 found[group] = float(np.square(sketch.S[: sketch.filled] @ u).sum())
+                found[group] += (sketch.ridge - self.a) * float(u @ u)
         return found
 
     def add_column(self, like: int | None, sign: float) -> None:

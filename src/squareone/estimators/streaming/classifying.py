@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.multiclass import check_classification_targets
 
 from ...arrays import Array
 from ...targets import Labels
@@ -144,6 +145,7 @@ class ClassifyingStream(Classifying, Streaming):
 
     def _first_targets(self, y: Any, X: Any, classes: Any) -> Labels:
         y = check_labels(y, X)
+        check_classification_targets(y)
         if classes is None:
             if y.ndim == 1 and np.unique(y).size == 1:
                 msg = (

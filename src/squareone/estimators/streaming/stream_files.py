@@ -233,6 +233,7 @@ def _sketch(found: Fields, learners: Learners) -> State:
             "S": S,
             "V": each.array("V", (d, c), _FLOAT),
             "products": each.array("products", (S.shape[0], c), _FLOAT),
+            "ridge": each.number("ridge", positive=True),
         }
 
     return {"groups": _groups(found, learners, sketch)}
