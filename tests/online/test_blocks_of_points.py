@@ -4,11 +4,13 @@ from functools import cache
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_matrix
 
+from squareone.errors import SingularSystemError
 from squareone.kernels import Gaussian, Linear
 from squareone.online import DualLearners, Learners
+from tests.estimators.data import refused
 
 rng = np.random.default_rng(0)
 n, d, t = 400, 8, 3
@@ -59,3 +61,35 @@ def test_a_budget_is_kept():
     learners.block(X)
     learners.learn_rows(Y)
     assert learners.state()["groups"][0]["members"].size == 20
+
+
+def test_a_ridge_that_is_lost_in_rounding_is_refused():
+    learners = DualLearners(d, t, 1e-18, shared=True, kernel=Linear())
+    learners.block(np.repeat(X[:10], 8, axis=0))
+    with refused(SingularSystemError, "a=1e-18 is lost in rounding", "k(x, x) = 1", "larger"):
+        learners.learn_rows(Y[:80])
+    assert learners.weights().shape == (0, t)
+
+
+@pytest.mark.parametrize("order", [(True, False), (False, True)])
+def test_sparse_and_dense_rows_may_take_turns(order):
+    expected, _ = learned(Linear(), [200])
+    learners = DualLearners(d, t, 0.5, shared=True, kernel=Linear())
+    for sparse, part in zip(order, (slice(0, 200), slice(200, n)), strict=True):
+        learners.block(csr_matrix(X[part]) if sparse else X[part])
+        learners.learn_rows(Y[part])
+        learners.release()
+    assert_allclose(learners.weights(), expected.weights(), atol=1e-12)
+    points = learners.points.matrix()
+    assert_array_equal(points.toarray() if order[0] else points, X)
+    assert learners.points.rounds == list(range(n))
+
+
+def test_rows_of_the_block_are_copied():
+    mine = X.copy()
+    learners = DualLearners(d, t, 0.5, shared=True, kernel=Linear())
+    learners.block(mine)
+    learners.learn_rows(Y)
+    learners.release()
+    mine[:] = 0.0
+    assert_array_equal(learners.points.matrix(), X)

@@ -8,7 +8,15 @@ import numpy as np
 from scipy.linalg import qr_delete
 from scipy.sparse import issparse
 
-from ..arrays import Array, cholesky, cholesky_solve, solve_transposed, solve_triangular
+from ..arrays import (
+    Array,
+    calm_blas,
+    cholesky,
+    cholesky_solve,
+    solve_transposed,
+    solve_triangular,
+)
+from ..errors import SingularSystemError
 from ..kernels import Kernel
 from ..kernels.tiles import kernel_matrix, kernel_rectangle
 from .learners import Learners, State
@@ -204,11 +212,17 @@ class DualLearners(Learners):
         Z = solve_triangular(triangle, K.T)
         S = self._within - Z.T @ Z
         S.flat[:: b + 1] += self.a
-        cholesky(S)
-        E = solve_triangular(S, Y - K @ self._C[members])
-        gamma = solve_transposed(S, E)
+        with calm_blas(b):
+            try:
+                cholesky(S)
+            except SingularSystemError:
+                peak = float(self._own.max())
+                msg = f"a={self.a:g} is lost in rounding beside k(x, x) = {peak:.3g}: a larger one"
+                raise SingularSystemError(f"{msg} is needed") from None
+            E = solve_triangular(S, Y - K @ self._C[members])
+            gamma = solve_transposed(S, E)
         beta = solve_transposed(triangle, Z @ gamma)
-        places = [self._place(i) for i in range(b)]
+        places = self._places_of_block()
         self._C[members] -= beta
         self._C[places] = gamma
         factor.extend(places, Z.T, S, Y)
@@ -239,6 +253,20 @@ class DualLearners(Learners):
         self._K[:, place] = self._own[i] if self._within is None else self._within[:, i]
         self._places[i] = place
         return place
+
+    def _places_of_block(self) -> list[int]:
+        """Where all rows of the block are, which came next to the points that are there."""
+        b, m = self._X.shape[0], self.points.count
+        self.points.extend(self._X, self.rounds)
+        n = m + b
+        self._C = grown(self._C, (n, self.columns))
+        self._diagonal, self._users = grown(self._diagonal, (n,)), grown(self._users, (n,))
+        self._C[m:n], self._diagonal[m:n] = 0.0, self._own
+        self._K = grown(self._K, (b, n))
+        self._K[:, m:n] = self._within
+        places = list(range(m, n))
+        self._places = dict(enumerate(places))
+        return places
 
     def _make_room(self, group: int) -> None:
         """Drop the point of a group that the rule names."""

@@ -160,8 +160,8 @@ class Streaming(IntoFiles):
             kernel = clone(kernel).set_params(**{name: "median"})
         if name and X.shape[0] < 2:
             msg = (
-                f"{self.kernel!r} has no width yet, and {X.shape[0]} row is too few to take the "
-                "median distance from: give sigma a number"
+                f"{self.kernel!r} has no width yet, and n_samples = {X.shape[0]} is too few for a "
+                "median distance between rows: give sigma a number"
             )
             raise ValueError(msg)
         found = kernel.resolve(X, np.random.RandomState(0))
