@@ -282,6 +282,13 @@ class Taxonomy:
         """Names and parents, of which the same taxonomy can be made: for copies, and for files."""
         return {"names": self._names, "parents": self._parents}
 
+    @classmethod
+    def _get_param_names(cls) -> list[str]:
+        return ["names", "parents"]
+
+    def __sklearn_clone__(self) -> Taxonomy:
+        return self  # it does not change
+
     def __len__(self) -> int:
         return len(self._names)
 

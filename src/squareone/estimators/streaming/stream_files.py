@@ -229,8 +229,12 @@ def _sketch(found: Fields, learners: Learners) -> State:
         S = each.array("S", (None, d), _FLOAT)
         if S.shape[0] > 2 * learners.size:
             refuse(each.where, f"at most {2 * learners.size} rows are expected, got {S.shape[0]}")
+        gram = each.array("gram", (S.shape[0], S.shape[0]), _FLOAT)
+        if not np.allclose(gram, S @ S.T, atol=1e-8 * np.abs(gram).max(initial=0.0)):
+            refuse(each.where, "gram is not that of its rows")
         return {
             "S": S,
+            "gram": gram,
             "V": each.array("V", (d, c), _FLOAT),
             "products": each.array("products", (S.shape[0], c), _FLOAT),
             "ridge": each.number("ridge", positive=True),
