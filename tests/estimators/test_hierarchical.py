@@ -17,6 +17,7 @@ from squareone.estimators.streaming.node_labels import NodeLabels
 from squareone.files import Fields
 from squareone.kernels import Gaussian
 from squareone.online import Taxonomy, h_loss
+from squareone.rows import ArrayRows
 from tests.estimators.data import refused, table
 from tests.online.test_taxonomy import Graph
 
@@ -104,6 +105,13 @@ def test_sparse_rows_are_dense_ones(kernel):
     expected = dense.decision_function(new)
     assert_allclose(sparse.decision_function(csr_matrix(new)), expected, atol=1e-11)
     assert_allclose(sparse.decision_function(new), expected, atol=1e-11)
+
+
+def test_rows_come_from_a_stream():
+    expected = made().fit(X, names)
+    model = made().fit(ArrayRows(X), names)
+    assert_array_equal(model.decision_function(ArrayRows(new)), expected.decision_function(new))
+    assert list(model.predict(ArrayRows(new))) == list(expected.predict(new))
 
 
 def test_every_kind_of_labels_is_learned_alike():
