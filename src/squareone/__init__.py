@@ -15,10 +15,15 @@ from .estimators import OROLSClassifier, OROLSRegressor, RLSClassifier, RLSRegre
 __version__ = "0.1.0"
 
 __all__ = [
+    "FilteringClassifier",
+    "IncrementalRLSClassifier",
+    "IncrementalRLSRegressor",
     "OROLSClassifier",
     "OROLSRegressor",
     "RLSClassifier",
     "RLSRegressor",
+    "SecondOrderPerceptron",
+    "SelectiveSamplingClassifier",
     "__version__",
     "kernels",
     "load",
@@ -30,6 +35,11 @@ __all__ = [
 
 # Imported when they are first asked for: most programs never do.
 _LATE = {
+    "SelectiveSamplingClassifier": ".estimators.streaming",
+    "SecondOrderPerceptron": ".estimators.streaming",
+    "IncrementalRLSRegressor": ".estimators.streaming",
+    "IncrementalRLSClassifier": ".estimators.streaming",
+    "FilteringClassifier": ".estimators.streaming",
     "load": ".estimators.saving",
     "report": ".report",
     "save": ".estimators.saving",

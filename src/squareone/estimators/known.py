@@ -13,6 +13,13 @@ from .classifier import RLSClassifier
 from .orols_classifier import OROLSClassifier
 from .orols_regressor import OROLSRegressor
 from .regressor import RLSRegressor
+from .streaming import (
+    FilteringClassifier,
+    IncrementalRLSClassifier,
+    IncrementalRLSRegressor,
+    SecondOrderPerceptron,
+    SelectiveSamplingClassifier,
+)
 
 #: Transformers whose state is numbers and texts, and what combines them.
 _FROM_SKLEARN = {
@@ -49,7 +56,18 @@ _SELECTORS = {
 }
 _VALUES = _KERNELS | _CODINGS | _SELECTORS
 _ESTIMATORS = {
-    kind.__name__: kind for kind in (OROLSClassifier, OROLSRegressor, RLSClassifier, RLSRegressor)
+    kind.__name__: kind
+    for kind in (
+        FilteringClassifier,
+        IncrementalRLSClassifier,
+        IncrementalRLSRegressor,
+        OROLSClassifier,
+        OROLSRegressor,
+        RLSClassifier,
+        RLSRegressor,
+        SecondOrderPerceptron,
+        SelectiveSamplingClassifier,
+    )
 }
 # Parameters that a fitted model is done with.
 _SPARE = ("cv", "scoring", "random_state", "threshold", "checkpoint")

@@ -12,9 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..errors import FileFormatError
 from ..files import Fields, Reader, Writer, read, write
-from .base import RegularisedLeastSquares
+from .into_files import IntoFiles
 from .known import known
-from .orols import OrthogonalLeastSquares
 
 #: Changes whenever an older version of this program could not read what is written.
 FORMAT = 1
@@ -87,7 +86,7 @@ def _last(estimator: Any) -> Any:
     last = estimator
     if type(estimator).__name__ == "Pipeline":
         last = [step for _, step in estimator.steps][-1]
-    if isinstance(last, RegularisedLeastSquares | OrthogonalLeastSquares):
+    if isinstance(last, IntoFiles):
         return last
     inside = " Save its best_estimator_" if hasattr(estimator, "best_estimator_") else ""
     msg = (

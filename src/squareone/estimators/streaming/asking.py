@@ -1,0 +1,149 @@
+"""What asks for labels, or sees only some of them."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.preprocessing import normalize
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from ...arrays import Array
+from ...kernels import Linear
+from ...online import Rule, Sampler
+from ...targets import Labels, Responses
+from .. import validation
+from .classifying import ClassifyingStream
+
+
+class AskingStream(ClassifyingStream):
+    """The common part of what asks for labels; not for use by itself.
+
+    There is no intercept: with a constant feature no row is unlike those that were seen before.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **ClassifyingStream._parameter_constraints,
+        "k": [Interval(Real, 0, None, closed="neither")],
+        "count": [StrOptions({"labels", "rarer"})],
+        "normalise": ["boolean"],
+    }
+    del _parameter_constraints["fit_intercept"], _parameter_constraints["epochs"]
+
+    k: float
+    count: str
+    normalise: bool
+    fit_intercept = False
+
+    def _rule(self) -> Rule:
+        raise NotImplementedError
+
+    def _shared(self) -> bool:
+        # all classes learn the same rows, and share A unless one may be added
+        always = not self._rule().on_mistakes
+        return always and not self._record.targets.multilabel and self.new_classes == "refuse"
+
+    def _engine(self, columns: int, targets: Labels | Responses) -> Sampler:
+        assert isinstance(targets, Labels)
+        exclusive = not targets.multilabel and columns > 1
+        return Sampler(self._learners(columns, float(self.a)), self._rule(), exclusive=exclusive)
+
+    @property
+    def _sampler(self) -> Sampler:
+        engine = self._recorded().engine
+        assert isinstance(engine, Sampler)
+        return engine
+
+    # --- rows ---
+
+    def _as_learned(self, X: Any) -> Any:
+        """Of unit length, for the linear kernel; a row of zeros stays one."""
+        X = super()._as_learned(X)
+        return normalize(X) if self._scales() and X.shape[0] else X
+
+    def _one(self, x: Any) -> Any:
+        row = super()._one(x)
+        if not self._scales() or not isinstance(row, np.ndarray):
+            return row
+        norm = float(np.sqrt(row[0] @ row[0]))
+        return row / norm if norm > 0 else row
+
+    def _scales(self) -> bool:
+        return self.normalise and isinstance(self.kernel_, Linear)
+
+    def _checked(self, X: Any) -> Any:
+        self._recorded()
+        X = validation.check_rows(self, X, reset=False, sparse=True)
+        self._check_rows_of_kernel(X)
+        return X
+
+    # --- a stream with all its labels ---
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Go through rows as if labels were seen only as far as they are asked for.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or Stream of shape (n, d)
+            Rows.
+        y : array-like of shape (n,) or (n, labels)
+            All labels: classes, or an indicator matrix.
+
+        Returns
+        -------
+        self
+        """
+        self._forget()
+        try:
+            X, Y = self._first(X, y, None)
+            rng = check_random_state(0 if self.random_state is None else self.random_state)
+            order = rng.permutation(X.shape[0]) if self.shuffle else None
+            margins = np.empty_like(Y)
+            asked = np.empty((Y.shape[0], self._sampler.labels.size), bool)
+            for part, block in self._blocks(X, order):
+                margins[part], asked[part] = self._sampler.simulate(block, Y[part])
+            self._record.changed()
+            self._tell(Y, margins, asked, np.arange(Y.shape[0]) if order is None else order)
+        except BaseException:  # an interrupt too: never half fitted
+            self._forget()
+            raise
+        return self
+
+    def _tell(self, Y: Array, margins: Array, asked: Array, order: Array) -> None:
+        """Set what a simulated stream has shown."""
+        raise NotImplementedError
+
+    # --- labels that come later ---
+
+    def _decide(self, X: Any) -> Array:
+        X = self._checked(X)
+        found = [self._sampler.query(block)[1] for _, block in self._blocks(X, None)]
+        self._record.changed()
+        return self._shaped(np.vstack(found))
+
+    def _shaped(self, asked: Array) -> Array:
+        return asked if self._recorded().targets.multilabel else asked[:, 0]
+
+    def _learn_given(self, X: Any, y: Any, given: Any) -> None:
+        """Labels of rows, where they were given; no row at all is no harm."""
+        if getattr(X, "shape", (len(X),))[0] == 0:
+            return
+        X = self._checked(X)
+        Y = self._columns(y, X)
+        wanted = (X.shape[0], self._sampler.labels.size)
+        if given is None:
+            mask = np.ones(wanted, bool)
+        else:
+            mask = np.asarray(given)
+            if mask.dtype != bool or mask.shape not in (wanted, wanted[: 2 - (wanted[1] == 1)]):
+                msg = (
+                    f"{mask.dtype} of shape {mask.shape}: truth values are expected, one for every "
+                    f"label of the rows, {wanted if wanted[1] > 1 else wanted[:1]}"
+                )
+                raise ValueError(msg)
+            mask = mask.reshape(wanted)
+        for part, block in self._blocks(X, None):
+            self._sampler.learn(block, Y[part], mask[part])
+        self._record.changed()

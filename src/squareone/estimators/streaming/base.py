@@ -1,0 +1,355 @@
+"""What the estimators of a stream share: rows as they come, many or one at a time."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from math import isfinite
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from scipy.sparse import csr_matrix, hstack, issparse
+from sklearn import get_config
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from ...arrays import Array, blocks
+from ...files import Fields
+from ...kernels import Constant, Kernel, Linear
+from ...kernels.base import check_range
+from ...kernels.names import BY_NAME, kernel_from
+from ...kernels.widths import free_width
+from ...online import FORMS, RULES, DualLearners, Learners
+from ...rows import rows_of
+from ...targets import Labels, Responses
+from .. import validation
+from ..into_files import IntoFiles
+from .record import Engine, StreamRecord
+from .stream_files import restore_record, shown_state
+
+# Rows that are learned from one block to the next.
+_ROWS = 256
+# Numbers in the matrices of all groups up to which A⁻¹ is kept, and features.
+_PRIMAL_NUMBERS, _PRIMAL_FEATURES = 2**25, 2048
+
+
+class Streaming(IntoFiles):
+    """The common part of the estimators of a stream; not for use by itself."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "a": [Interval(Real, 0, None, closed="neither")],
+        "kernel": [StrOptions(set(BY_NAME)), Kernel],
+        "form": [StrOptions({"auto", *FORMS})],
+        "sketch_size": [Interval(Integral, 1, None, closed="left")],
+        "budget": [None, Interval(Integral, 1, None, closed="left")],
+        "budget_rule": [StrOptions(set(RULES))],
+        "fit_intercept": ["boolean"],
+        "epochs": [Interval(Integral, 1, None, closed="left")],
+        "shuffle": ["boolean"],
+        "random_state": ["random_state"],
+    }
+
+    a: Any
+    form: str
+    sketch_size: int
+    budget: int | None
+    budget_rule: str
+    fit_intercept: bool
+    epochs: int
+    shuffle: bool
+    random_state: Any
+
+    # --- what a subclass says ---
+
+    @abstractmethod
+    def _first_targets(self, y: Any, X: Any, classes: Any) -> Labels | Responses:
+        """The targets of a stream that begins with ``y``."""
+
+    @abstractmethod
+    def _engine(self, columns: int, targets: Labels | Responses) -> Engine:
+        """What learns, for so many columns; nothing was seen yet."""
+
+    @abstractmethod
+    def _columns(self, y: Any, X: Any) -> Array:
+        """Targets (b, t) in float64; nothing is changed where they are refused."""
+
+    # --- learning ---
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn from all rows, in their order or shuffled, as often as ``epochs`` says.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or Stream of shape (n, d)
+            Rows.
+        y : array-like of shape (n,) or (n, t)
+            Targets; for a classifier classes, or an indicator matrix of several labels per row.
+
+        Returns
+        -------
+        self
+        """
+        self._forget()
+        try:
+            X, Y = self._first(X, y, None)
+            rng = check_random_state(0 if self.random_state is None else self.random_state)
+            for _ in range(self.epochs):
+                order = rng.permutation(X.shape[0]) if self.shuffle else None
+                self._take(X, Y, order)
+            self._recorded().passes = self.epochs
+        except BaseException:  # an interrupt too: never half fitted
+            self._forget()
+            raise
+        return self
+
+    def _partial_fit(self, X: Any, y: Any, classes: Any) -> Self:
+        if not hasattr(self, "_record"):
+            try:
+                X, Y = self._first(X, y, classes)
+            except BaseException:
+                self._forget()
+                raise
+        else:
+            X = validation.check_rows(self, X, reset=False, sparse=True)
+            self._check_rows_of_kernel(X)
+            Y = self._columns(y, X)
+        self._take(X, Y, None)
+        return self
+
+    def _first(self, X: Any, y: Any, classes: Any) -> tuple[Any, Array]:
+        """Rows and targets of the first call; all is set up for them."""
+        self._check_parameters()
+        X = validation.check_rows(self, X, reset=True, sparse=True)
+        targets = self._first_targets(y, X, classes)
+        self._set_up(X, targets)
+        return X, self._columns(y, X)
+
+    def _check_parameters(self) -> None:
+        if not get_config()["skip_parameter_validation"]:
+            self._validate_params()
+
+    def _set_up(self, X: Any, targets: Labels | Responses, columns: int | None = None) -> None:
+        self.kernel_ = self._resolved_kernel(X)
+        self._check_rows_of_kernel(X)
+        if isinstance(targets, Labels):
+            columns = targets.classes.size
+            columns = 1 if columns == 2 and not targets.multilabel else columns
+        assert columns is not None
+        self._record = StreamRecord(targets, self.kernel_, self.n_features_in_)
+        self._record.intercept = bool(self.fit_intercept)
+        self._record.form = self._chosen_form(columns)
+        self._record.engine = self._engine(columns, targets)
+
+    def _resolved_kernel(self, X: Any) -> Kernel:
+        kernel = kernel_from(self.kernel)
+        kernel.check_parameters()
+        if not kernel.has_formula:
+            msg = (
+                "a precomputed kernel has values between rows that are there from the start: give "
+                "a kernel that can be evaluated on rows as they come"
+            )
+            raise ValueError(msg)
+        name = free_width(kernel)
+        if name:  # there is nothing to choose it by yet
+            kernel = clone(kernel).set_params(**{name: "median"})
+        if name and X.shape[0] < 2:
+            msg = (
+                f"{self.kernel!r} has no width yet, and {X.shape[0]} row is too few to take the "
+                "median distance from: give sigma a number"
+            )
+            raise ValueError(msg)
+        found = kernel.resolve(X, np.random.RandomState(0))
+        found.check_chosen()
+        return found
+
+    def _check_rows_of_kernel(self, X: Any) -> None:
+        if X.shape[0] and not isinstance(self.kernel_, Linear):
+            check_range(self.kernel_, X)
+        elif X.shape[0]:
+            validation.check_scale(X, "X")
+
+    def _chosen_form(self, columns: int) -> str:
+        """Exact, unless another one is asked for."""
+        linear = isinstance(self.kernel_, Linear)
+        if self.form not in ("auto", "dual"):
+            if not linear:
+                msg = (
+                    f"form={self.form!r} is for the linear kernel, and kernel={self.kernel!r}: use "
+                    'form="dual"'
+                )
+                raise ValueError(msg)
+            if self.budget is not None:
+                msg = (
+                    f"budget={self.budget} limits the points of a kernel expansion, and "
+                    f'form={self.form!r} has none: use form="dual", or budget=None'
+                )
+                raise ValueError(msg)
+            return self.form
+        if self.form == "dual" or not linear or self.budget is not None:
+            return "dual"
+        d, groups = self.n_features_in_ + self.fit_intercept, 1 if self._shared() else columns
+        small = d <= _PRIMAL_FEATURES and groups * d * d <= _PRIMAL_NUMBERS
+        return "primal" if small else "dual"
+
+    def _shared(self) -> bool:
+        """Whether every learned row counts for all columns."""
+        return False
+
+    def _learners(self, columns: int, a: float, **settings: Any) -> Learners:
+        """Those of the form that was chosen."""
+        record = self._record
+        shared = self._shared()
+        if record.form == "dual":
+            return DualLearners(
+                self.n_features_in_,
+                columns,
+                a,
+                shared=shared,
+                kernel=self.kernel_ + Constant(1.0) if self.fit_intercept else self.kernel_,
+                budget=self.budget,
+                rule=self.budget_rule,
+                **settings,
+            )
+        if record.form == "sketch":
+            settings["size"] = self.sketch_size
+        d = self.n_features_in_ + self.fit_intercept
+        return FORMS[record.form](d, columns, a, shared=shared, **settings)
+
+    def _take(self, X: Any, Y: Array, order: Array | None) -> None:
+        """Learn from rows, block by block; ``order`` (n,) is theirs, or another one."""
+        record = self._recorded()
+        for part, some in self._blocks(X, order):
+            record.engine.learn(some, Y[part])
+        record.changed()
+
+    def _blocks(self, X: Any, order: Array | None) -> Iterator[tuple[Any, Any]]:
+        """Blocks of rows as the learners take them, and which they are."""
+        rows = rows_of(X)
+        if order is None:
+            for part, block in rows.row_blocks(_ROWS):
+                yield part, self._as_learned(block.X)
+            return
+        for part in blocks(order.size, _ROWS):
+            yield order[part], self._as_learned(rows[order[part]].X)
+
+    def _as_learned(self, X: Any) -> Any:
+        """Rows in float64, with the constant feature where there is one."""
+        X = X.astype(np.float64, copy=False)
+        if not self.fit_intercept or self._record.form == "dual":
+            return csr_matrix(X) if issparse(X) else X
+        ones = np.ones((X.shape[0], 1))
+        return hstack([X, ones], format="csr") if issparse(X) else np.hstack([X, ones])
+
+    # --- one row at a time ---
+
+    def _one(self, x: Any) -> Any:
+        """One row (1, d) as the learners take it: looked at, but not more than needed."""
+        try:
+            record = self._record
+        except AttributeError:
+            name = type(self).__name__
+            msg = (
+                f"This {name} instance is not fitted yet: call start, or partial_fit with some "
+                "rows, before the first row by itself"
+            )
+            raise NotFittedError(msg) from None
+        if issparse(x):
+            return self._as_learned(validation.check_rows(self, x, reset=False, sparse=True))
+        d = self.n_features_in_
+        constant = record.intercept and record.form != "dual"
+        row = np.empty((1, d + constant))
+        try:
+            row[0, :d] = x
+        except (TypeError, ValueError) as error:
+            msg = f"x: {d} numbers are expected, one per feature, got {_described(x)}"
+            raise ValueError(msg) from error
+        if np.shape(x) != (d,):
+            msg = f"x: {d} numbers are expected, one per feature, got {_described(x)}"
+            raise ValueError(msg)
+        if constant:
+            row[0, d] = 1.0
+        if not isfinite(row.sum()) and not np.isfinite(row).all():
+            msg = "x has NaN or infinity: finite numbers are expected, and nothing was learned"
+            raise ValueError(msg)
+        return row
+
+    def _margins_of_one(self, x: Any) -> Array:
+        """(t,), by the hypothesis that predicts."""
+        row = self._one(x)
+        record = self._record
+        if record.form == "dual":
+            return record.model.values(row)[0]
+        return (row @ record.weights)[0]
+
+    # --- what was learned ---
+
+    @property
+    def form_(self) -> str:
+        """The form that was taken."""
+        return self._recorded().form
+
+    @property
+    def n_rounds_(self) -> int:
+        """Rows that were seen."""
+        return self._recorded().engine.rounds
+
+    @property
+    def coef_(self) -> Array:
+        """Weights of the features, for the linear kernel: (d,) or (t, d)."""
+        record = self._recorded()
+        if record.form != "dual":
+            return self._by_column(record.model.coefficients)
+        if not isinstance(record.kernel, Linear):
+            msg = f"coef_ is for the linear kernel, and this is {record.kernel}: see dual_coef_"
+            raise AttributeError(msg)
+        points = record.model.centers
+        return self._by_column(np.asarray(points.T @ record.model.coefficients))
+
+    @property
+    def dual_coef_(self) -> Array:
+        """Weights of the support points, for form="dual": (m,) or (t, m)."""
+        return self._by_column(self._expansion("dual_coef_").coefficients)
+
+    @property
+    def support_(self) -> Array:
+        """Which rows of the stream the support points are, for form="dual": (m,)."""
+        return self._expansion("support_").indices
+
+    @property
+    def support_vectors_(self) -> Any:
+        """The support points, for form="dual": (m, d)."""
+        return self._expansion("support_vectors_").centers
+
+    @property
+    def intercept_(self) -> Any:
+        """The weight of the constant feature: a number, or (t,)."""
+        values = self._recorded().model.intercepts
+        return float(values[0]) if values.size == 1 else values
+
+    def _expansion(self, name: str) -> Any:
+        record = self._recorded()
+        if record.form != "dual":
+            msg = f'{name} is for form="dual", and this is form={record.form!r}: see coef_'
+            raise AttributeError(msg)
+        return record.model
+
+    def _by_column(self, W: Array) -> Array:
+        return W[:, 0].copy() if W.shape[1] == 1 else W.T.copy()
+
+    # --- files ---
+
+    def _fitted_state(self) -> dict[str, Any]:
+        shown = shown_state(self)
+        return {**self._features_state(), "record": self._recorded().state(), **shown}
+
+    def _restore(self, found: Fields) -> None:
+        restore_record(self, found)
+
+
+def _described(x: Any) -> str:
+    """What came in place of a row."""
+    shape = np.shape(x) if not isinstance(x, dict | str) else None
+    return type(x).__name__ if shape is None else f"{type(x).__name__} of shape {shape}"

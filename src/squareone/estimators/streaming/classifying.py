@@ -1,0 +1,224 @@
+"""Classes of a stream: as they are named at the start, and those that appear later."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.multiclass import check_classification_targets
+
+from ...arrays import Array
+from ...targets import Labels
+from ..kinds import Classifying
+from ..target_validation import check_labels
+from .base import Streaming
+
+
+class ClassifyingStream(Classifying, Streaming):
+    """The common part of the classifiers of a stream; not for use by itself."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **Streaming._parameter_constraints,
+        "new_classes": [StrOptions({"refuse", "add"})],
+    }
+
+    new_classes: str
+    coding = "one_vs_all"
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+        """Learn from some more rows, one after the other.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or Stream of shape (b, d)
+            Rows.
+        y : array-like of shape (b,) or (b, labels)
+            Classes, or an indicator matrix.
+        classes : array-like of shape (k,), optional
+            All classes there will be, in the first call; by default those of ``y``.
+
+        Returns
+        -------
+        self
+
+        Notes
+        -----
+        How rows are shared out over calls makes no difference. Where something is refused, the
+        state is as it was before.
+        """
+        return self._partial_fit(X, y, classes)
+
+    def start(self, classes: Any, n_features: int) -> Self:
+        """Begin a stream without a row, for :meth:`learn_one`.
+
+        Parameters
+        ----------
+        classes : array-like of shape (k,)
+            All classes there will be.
+        n_features : int
+            Numbers in a row.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> from squareone import SecondOrderPerceptron
+        >>> model = SecondOrderPerceptron().start(classes=["ham", "spam"], n_features=2)
+        >>> model.learn_one([1.0, 0.0], "spam").predict_one([2.0, 1.0])
+        'spam'
+        """
+        self._forget()
+        self._check_parameters()
+        self.n_features_in_ = _count(n_features)
+        try:
+            self._set_up(np.empty((0, self.n_features_in_)), _labels_of(classes))
+        except BaseException:
+            self._forget()
+            raise
+        return self
+
+    def learn_one(self, x: Any, y: Any) -> Self:
+        """Learn from one row: the fast way, without scikit-learn's checks.
+
+        Parameters
+        ----------
+        x : array-like of shape (d,), or sparse matrix of shape (1, d)
+            The row.
+        y : label, or array-like of shape (labels,)
+            Its class, or zeros and ones for several labels.
+
+        Returns
+        -------
+        self
+
+        Notes
+        -----
+        A row of another length, or with NaN, is refused, and nothing is learned from it.
+        """
+        row = self._one(x)
+        target = self._target_of_one(y)
+        record = self._record
+        record.engine.learn(row, target)
+        record.changed()
+        return self
+
+    def predict_one(self, x: Any) -> Any:
+        """The class of one row, or zeros and ones for several labels: the fast way.
+
+        Parameters
+        ----------
+        x : array-like of shape (d,), or sparse matrix of shape (1, d)
+            The row.
+
+        Returns
+        -------
+        label, or array of shape (labels,)
+        """
+        margins = self._margins_of_one(x)
+        targets = self._record.targets
+        if targets.multilabel:
+            return (margins > 0).astype(int)
+        place = int(margins[0] > 0) if margins.size == 1 else int(margins.argmax())
+        found = targets.classes[place]
+        return found.item() if hasattr(found, "item") else found
+
+    @property
+    def classes_(self) -> Array:
+        """The classes: sorted, and then those that came later."""
+        return self._recorded().targets.classes
+
+    def _target_of_one(self, y: Any) -> Array:
+        """(1, t)."""
+        targets = self._record.targets
+        if targets.multilabel:
+            return self._indicator(np.asarray(y).reshape(1, -1))
+        known = self._record.vectors
+        try:
+            return known[y]
+        except (KeyError, TypeError):
+            pass
+        return self._columns(np.array([y]), None)
+
+    def _first_targets(self, y: Any, X: Any, classes: Any) -> Labels:
+        y = check_labels(y, X)
+        check_classification_targets(y)
+        if classes is None:
+            if y.ndim == 1 and np.unique(y).size == 1:
+                msg = (
+                    f"the first rows are all of one class, {y[0]!r}: a classifier needs at least "
+                    "two classes; in partial_fit name all there will be, classes=[...]"
+                )
+                raise ValueError(msg)
+            return Labels.of(y)
+        if y.ndim == 2:
+            return Labels(np.arange(y.shape[1]), True)
+        return _labels_of(classes)
+
+    def _columns(self, y: Any, X: Any) -> Array:
+        targets = self._recorded().targets
+        y = np.asarray(y) if X is None else check_labels(y, X)
+        if targets.multilabel:
+            return self._indicator(y)
+        if y.ndim != 1:
+            msg = f"y has shape {y.shape}: one class per row is expected, as before"
+            raise ValueError(msg)
+        unknown = [label for label in np.unique(y).tolist() if label not in self._record.vectors]
+        if unknown:
+            self._meet(unknown)
+            targets = self._record.targets
+        return targets.columns(y, np.dtype(float))
+
+    def _indicator(self, y: Array) -> Array:
+        labels = self._record.targets.classes.size
+        if y.ndim != 2 or y.shape[1] != labels or not np.isin(y, (0, 1)).all():
+            msg = (
+                f"y has shape {y.shape}: zeros and ones for {labels} labels are expected, (b, "
+                f"{labels}), as before"
+            )
+            raise ValueError(msg)
+        return np.where(y != 0, 1.0, -1.0)
+
+    def _meet(self, unknown: list[Any]) -> None:
+        """Classes that were not there before."""
+        record = self._record
+        if self.new_classes == "refuse":
+            known = record.targets.classes.tolist()
+            msg = (
+                f"y contains {unknown[:5]}, and the classes are {known[:20]}: name all classes in "
+                'the first call of partial_fit, classes=[...], or set new_classes="add"'
+            )
+            raise ValueError(msg)
+        try:
+            classes = np.concatenate([record.targets.classes, np.array(unknown)])
+        except TypeError:
+            classes = np.append(record.targets.classes.astype(object), unknown)
+        for _ in unknown:
+            record.engine.add_class()
+        record.targets = replace(record.targets, classes=classes)
+        record.changed()
+
+    def _rotated(self) -> bool:
+        return False
+
+
+def _labels_of(classes: Any) -> Labels:
+    found = np.unique(np.asarray(classes))
+    if found.size < 2 or np.ndim(classes) != 1:
+        msg = f"classes={classes!r}: at least two classes are expected"
+        raise ValueError(msg)
+    return Labels(found, False)
+
+
+def _count(n_features: Any) -> int:
+    if (
+        isinstance(n_features, bool)
+        or not isinstance(n_features, int | np.integer)
+        or n_features < 1
+    ):
+        msg = f"n_features={n_features!r}: a number of features of at least one is expected"
+        raise ValueError(msg)
+    return int(n_features)

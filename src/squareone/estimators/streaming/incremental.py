@@ -1,0 +1,332 @@
+"""IncrementalRLSRegressor and IncrementalRLSClassifier."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.utils._param_validation import Interval
+
+from ...arrays import Array
+from ...online import Always
+from ...targets import Labels, Responses
+from ..kinds import Regressing
+from ..target_validation import check_responses
+from .base import Streaming
+from .classifying import ClassifyingStream
+
+
+class _Incremental(Streaming):
+    """Regularised least squares on every row of a stream."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **Streaming._parameter_constraints,
+        "forgetting": [Interval(Real, 0, 1, closed="right")],
+    }
+
+    forgetting: float
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.forgetting < 1 and (self.form not in ("auto", "primal") or self.kernel != "linear"):
+            msg = (
+                f'forgetting={self.forgetting} is for kernel="linear" and form="primal": older '
+                "rows are faded out of a matrix of the features"
+            )
+            raise ValueError(msg)
+
+    def _shared(self) -> bool:
+        return True
+
+    def _chosen_form(self, columns: int) -> str:
+        return "primal" if self.forgetting < 1 else super()._chosen_form(columns)
+
+    def _always(self, columns: int, *, spare: bool = False) -> Always:
+        fading = {"forgetting": float(self.forgetting)} if self.forgetting < 1 else {}
+        learners = self._learners(columns + spare, float(self.a), **fading)
+        return Always(learners, spare=spare, forgetting=float(self.forgetting))
+
+    @property
+    def prequential_error_(self) -> Any:
+        """The mean square of y less its prediction, before each row was learned: float or (t,)."""
+        engine = self._recorded().engine
+        assert isinstance(engine, Always)
+        values = engine.squares / max(engine.weight, 1.0)
+        return float(values[0]) if values.size == 1 else values
+
+
+class IncrementalRLSRegressor(Regressing, _Incremental):
+    """Regularised least squares, one row after the other.
+
+    After any number of rows it is what :class:`RLSRegressor` would be with ``alpha=a``, to working
+    precision; with the error of every prediction before its row was learned.
+
+    Parameters
+    ----------
+    a : float, default=1.0
+        The ridge, above zero: the ``alpha`` of :class:`RLSRegressor`.
+    forgetting : float, default=1.0
+        μ: before a row is learned the weights of all earlier ones are multiplied by it. The ridge
+        fades with them, by no more than e, and is restored now and then.
+    kernel, form, sketch_size, budget, budget_rule, epochs, shuffle, random_state
+        As in :class:`SecondOrderPerceptron`.
+    fit_intercept : bool, default=True
+        Whether every row has a constant feature of one more, which is penalised as the others are.
+
+    Attributes
+    ----------
+    prequential_error_ : float or array of shape (t,)
+        The mean square of y less its prediction, before each row was learned; with forgetting,
+        recent rows count more, as they do in the fit.
+    n_rounds_, coef_, intercept_, dual_coef_, support_, support_vectors_, form_, kernel_, \
+n_features_in_, feature_names_in_
+        As in :class:`SecondOrderPerceptron`.
+
+    See Also
+    --------
+    RLSRegressor : All rows at once; chooses alpha by the leave-one-out error.
+
+    Notes
+    -----
+    **Cost** of a row: "primal": 3d², in products of matrices where rows come by blocks. "dual",
+    after m rows: m² + md. "diagonal" and "sketch" as in :class:`SecondOrderPerceptron`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from squareone import IncrementalRLSRegressor, RLSRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = IncrementalRLSRegressor(fit_intercept=False)
+    >>> for start in range(0, 442, 50):
+    ...     model = model.partial_fit(X[start : start + 50], y[start : start + 50])
+    >>> batch = RLSRegressor("linear", alpha=1.0, fit_intercept=False).fit(X, y)
+    >>> bool(abs(model.predict(X) - batch.predict(X)).max() < 1e-9)
+    True
+    """
+
+    def __init__(
+        self,
+        a: float = 1.0,
+        *,
+        forgetting: float = 1.0,
+        kernel: Any = "linear",
+        form: str = "auto",
+        sketch_size: int = 10,
+        budget: int | None = None,
+        budget_rule: str = "smallest",
+        fit_intercept: bool = True,
+        epochs: int = 1,
+        shuffle: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.a = a
+        self.forgetting = forgetting
+        self.kernel = kernel
+        self.form = form
+        self.sketch_size = sketch_size
+        self.budget = budget
+        self.budget_rule = budget_rule
+        self.fit_intercept = fit_intercept
+        self.epochs = epochs
+        self.shuffle = shuffle
+        self.random_state = random_state
+
+    def partial_fit(self, X: Any, y: Any) -> Self:
+        """Learn from some more rows, one after the other.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or Stream of shape (b, d)
+            Rows.
+        y : array-like of shape (b,) or (b, t)
+            Targets.
+
+        Returns
+        -------
+        self
+        """
+        return self._partial_fit(X, y, None)
+
+    def start(self, n_features: int, n_targets: int | None = None) -> Self:
+        """Begin a stream without a row, for :meth:`learn_one`.
+
+        Parameters
+        ----------
+        n_features : int
+            Numbers in a row.
+        n_targets : int, optional
+            Numbers to predict; by default one, which is not in an array.
+
+        Returns
+        -------
+        self
+        """
+        self._forget()
+        self._check_parameters()
+        self.n_features_in_ = n_features
+        try:
+            targets = Responses(n_targets is None)
+            self._set_up(np.empty((0, n_features)), targets, n_targets or 1)
+        except BaseException:
+            self._forget()
+            raise
+        return self
+
+    def learn_one(self, x: Any, y: Any) -> Self:
+        """Learn from one row: the fast way, without scikit-learn's checks.
+
+        Parameters
+        ----------
+        x : array-like of shape (d,), or sparse matrix of shape (1, d)
+            The row.
+        y : float or array-like of shape (t,)
+            Its target.
+
+        Returns
+        -------
+        self
+        """
+        row, record = self._one(x), self._record
+        target = np.atleast_1d(np.asarray(y, dtype=np.float64))[None]
+        if target.shape != (1, record.engine.squares.size) or not np.isfinite(target).all():
+            msg = f"y={y!r}: {record.engine.squares.size} finite number(s) are expected"
+            raise ValueError(msg)
+        record.engine.learn(row, target)
+        record.changed()
+        return self
+
+    def predict_one(self, x: Any) -> Any:
+        """The prediction for one row: the fast way.
+
+        Parameters
+        ----------
+        x : array-like of shape (d,), or sparse matrix of shape (1, d)
+            The row.
+
+        Returns
+        -------
+        float or array of shape (t,)
+        """
+        values = self._margins_of_one(x)
+        return float(values[0]) if self._record.targets.vector else values
+
+    def predict(self, X: Any) -> Array:
+        """Predict targets.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or Stream of shape (m, d)
+            Rows.
+
+        Returns
+        -------
+        array of shape (m,) or (m, t)
+        """
+        return self._recorded().targets.decode(self._values(X))
+
+    def _first_targets(self, y: Any, X: Any, classes: Any) -> Responses:
+        y = check_responses(y, X)
+        self._width = 1 if y.ndim == 1 else y.shape[1]
+        return Responses.of(y)
+
+    def _set_up(self, X: Any, targets: Labels | Responses, columns: int | None = None) -> None:
+        super()._set_up(X, targets, columns or self._width)
+
+    def _columns(self, y: Any, X: Any) -> Array:
+        record = self._recorded()
+        Y = record.targets.columns(check_responses(y, X)).astype(np.float64)
+        expected = record.engine.squares.size
+        if Y.shape[1] != expected:
+            msg = f"y has {Y.shape[1]} columns, and {expected} were there before"
+            raise ValueError(msg)
+        return Y
+
+    def _engine(self, columns: int, targets: Labels | Responses) -> Always:
+        return self._always(columns)
+
+
+class IncrementalRLSClassifier(ClassifyingStream, _Incremental):
+    """Regularised least-squares classification, one row after the other.
+
+    Classes are columns of ±1, all of which learn every row. After any number of rows it is what
+    :class:`RLSClassifier` would be with ``alpha=a``, to working precision.
+
+    Parameters
+    ----------
+    a : float, default=1.0
+        The ridge, above zero: the ``alpha`` of :class:`RLSClassifier`.
+    forgetting : float, default=1.0
+        As in :class:`IncrementalRLSRegressor`.
+    kernel, form, sketch_size, budget, budget_rule, epochs, shuffle, random_state
+        As in :class:`SecondOrderPerceptron`.
+    fit_intercept : bool, default=True
+        Whether every row has a constant feature of one more, which is penalised as the others are.
+    new_classes : {"refuse", "add"}, default="refuse"
+        What happens when a class comes that was not there in the first call: an error, or one more
+        column, which is what it would be had the class been known from the start.
+
+    Attributes
+    ----------
+    prequential_error_ : float or array of shape (t,)
+        The mean square of ±1 less its prediction, before each row was learned.
+    classes_, n_rounds_, coef_, intercept_, dual_coef_, support_, support_vectors_, form_, \
+kernel_, n_features_in_, feature_names_in_
+        As in :class:`SecondOrderPerceptron`.
+
+    See Also
+    --------
+    SecondOrderPerceptron : Learns from mistakes only, and has bounds.
+
+    Notes
+    -----
+    **Cost**: that of :class:`IncrementalRLSRegressor`; all columns share one matrix.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from squareone import IncrementalRLSClassifier
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = IncrementalRLSClassifier().fit(X[:1000] / 16, y[:1000])
+    >>> bool(model.score(X[1000:] / 16, y[1000:]) > 0.85)
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **ClassifyingStream._parameter_constraints,
+        **_Incremental._parameter_constraints,
+    }
+
+    def __init__(
+        self,
+        a: float = 1.0,
+        *,
+        forgetting: float = 1.0,
+        kernel: Any = "linear",
+        form: str = "auto",
+        sketch_size: int = 10,
+        budget: int | None = None,
+        budget_rule: str = "smallest",
+        fit_intercept: bool = True,
+        new_classes: str = "refuse",
+        epochs: int = 1,
+        shuffle: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.a = a
+        self.forgetting = forgetting
+        self.kernel = kernel
+        self.form = form
+        self.sketch_size = sketch_size
+        self.budget = budget
+        self.budget_rule = budget_rule
+        self.fit_intercept = fit_intercept
+        self.new_classes = new_classes
+        self.epochs = epochs
+        self.shuffle = shuffle
+        self.random_state = random_state
+
+    def _engine(self, columns: int, targets: Labels | Responses) -> Always:
+        assert isinstance(targets, Labels)
+        spare = self.new_classes == "add" and not targets.multilabel
+        return self._always(columns, spare=spare)

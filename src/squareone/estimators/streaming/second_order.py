@@ -1,0 +1,339 @@
+"""SecondOrderPerceptron."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from ...arrays import Array
+from ...online import (
+    Average,
+    Hypotheses,
+    MistakeBound,
+    Penalised,
+    Run,
+    SideBySide,
+    chosen_risk_bound,
+    mistake_bound,
+    typical_risk_bound,
+)
+from ...targets import Labels, Responses
+from .classifying import ClassifyingStream
+from .comparing import compared
+
+_HYPOTHESES = ("last", "average", "penalised")
+_RISK_BOUNDS = {"typical": typical_risk_bound, "chosen": chosen_risk_bound}
+
+
+class SecondOrderPerceptron(ClassifyingStream):
+    """The second-order perceptron: regularised least squares on the rows that were mistaken.
+
+    With A = aI + Σxxᵀ and v = Σyx over the rows that were predicted wrong, the next row x is in the
+    second class where vᵀA⁻¹x > 0. More than two classes, or several labels, are as many of these
+    side by side, each with the rows that it got wrong.
+
+    Parameters
+    ----------
+    a : float or sequence of float, default=1.0
+        The ridge, above zero. Several are run side by side in one pass, and the one with the least
+        mistakes so far predicts.
+    kernel : str or Kernel, default="linear"
+        With numbers for its parameters; a free width becomes the median distance between rows of
+        the first call.
+    form : {"auto", "primal", "dual", "diagonal", "sketch"}, default="auto"
+        What is kept of A. "primal": its inverse, d² numbers. "dual": a Cholesky factor between the
+        mistaken rows, for kernels and for more features than mistakes. Both are exact, and "auto"
+        is the one that needs less. "diagonal": its diagonal. "sketch": its largest directions. Both
+        are approximations, for sparse rows with many features.
+    sketch_size : int, default=10
+        Directions of a sketch; exact up to twice as many mistakes.
+    budget : int or None, default=None
+        Support points of a column at most, for ``form="dual"``.
+    budget_rule : {"smallest", "oldest"}, default="smallest"
+        Which one makes room: that with the smallest |c|·√k(x, x), or the first one.
+    fit_intercept : bool, default=False
+        Whether every row has a constant feature of one more, which is penalised as the others are.
+    hypothesis : {"last", "average", "penalised"}, default="last"
+        Which of the hypotheses of the run predicts: the last one; the mean over all rounds of their
+        weights; the one with the least penalised risk estimate on the rounds after it, for which
+        all of them are kept and tested.
+    delta : float, default=0.05
+        δ of that estimate.
+    new_classes : {"refuse", "add"}, default="refuse"
+        What happens when a class comes that was not there in the first call: an error, or one more
+        column, which has learned nothing yet.
+    epochs : int, default=1
+        Passes over the rows of ``fit``.
+    shuffle : bool, default=False
+        Whether each pass of ``fit`` is in another random order.
+    random_state : int, RandomState or None, default=None
+        For that order; None is a seed of zero.
+
+    Attributes
+    ----------
+    classes_ : array of shape (k,)
+        The classes; 0 … labels − 1 for an indicator matrix.
+    n_rounds_ : int
+        Rows that were seen.
+    mistakes_ : float
+        Rows that were predicted wrong, by the ridge that predicts; for several labels the sum of
+        the shares of labels that were wrong.
+    updates_ : array of shape (t,)
+        Rows that each column has learned.
+    a_ : float
+        The ridge that predicts.
+    path_ : dict of arrays
+        ``a`` and ``mistakes`` of all ridges.
+    coef_, intercept_ : array of shape (d,) or (t, d), float or array of shape (t,)
+        Of the linear kernel.
+    dual_coef_, support_, support_vectors_ : arrays
+        Of ``form="dual"``: weights (m,) or (t, m) of the support points, which rows of the stream
+        they are, and the rows.
+    form_ : str
+        The form that was taken.
+    kernel_ : Kernel
+        With all parameters.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    See Also
+    --------
+    IncrementalRLSClassifier : Learns every row, not only mistaken ones; often errs less.
+    SelectiveSamplingClassifier : Asks for few of the labels.
+
+    Notes
+    -----
+    **Cost** of a row, for t columns: "primal": dt to predict, 3d² for each column that errs.
+    "dual", with m support points: md kernel values to predict, m² for each column that errs.
+    "diagonal": t times the stored numbers of the row. "sketch": t·sketch_size times these.
+
+    All is in float64, whatever the rows are.
+
+    References
+    ----------
+    .. [1] N. Cesa-Bianchi, A. Conconi and C. Gentile (2005). A second-order perceptron algorithm.
+       *SIAM Journal on Computing* 34, 640-668.
+    .. [2] N. Cesa-Bianchi, A. Conconi and C. Gentile (2004). On the generalization ability of
+       on-line learning algorithms. *IEEE Transactions on Information Theory* 50, 2050-2057.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from squareone import SecondOrderPerceptron
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = SecondOrderPerceptron().fit(X[:1000] / 16, y[:1000])
+    >>> bool(model.score(X[1000:] / 16, y[1000:]) > 0.85)
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **ClassifyingStream._parameter_constraints,
+        "a": [Interval(Real, 0, None, closed="neither"), "array-like"],
+        "hypothesis": [StrOptions(set(_HYPOTHESES))],
+        "delta": [Interval(Real, 0, 1, closed="neither")],
+    }
+
+    def __init__(
+        self,
+        a: Any = 1.0,
+        *,
+        kernel: Any = "linear",
+        form: str = "auto",
+        sketch_size: int = 10,
+        budget: int | None = None,
+        budget_rule: str = "smallest",
+        fit_intercept: bool = False,
+        hypothesis: str = "last",
+        delta: float = 0.05,
+        new_classes: str = "refuse",
+        epochs: int = 1,
+        shuffle: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.a = a
+        self.kernel = kernel
+        self.form = form
+        self.sketch_size = sketch_size
+        self.budget = budget
+        self.budget_rule = budget_rule
+        self.fit_intercept = fit_intercept
+        self.hypothesis = hypothesis
+        self.delta = delta
+        self.new_classes = new_classes
+        self.epochs = epochs
+        self.shuffle = shuffle
+        self.random_state = random_state
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        ridges = self._ridges()
+        if not (ridges > 0).all() or not np.isfinite(ridges).all() or ridges.size == 0:
+            msg = f"a={self.a!r}: finite numbers above zero are expected, one or several"
+            raise ValueError(msg)
+        if self.budget is not None and self.hypothesis != "last":
+            msg = (
+                f"hypothesis={self.hypothesis!r} needs all support points, and budget="
+                f'{self.budget} drops some: use hypothesis="last", or budget=None'
+            )
+            raise ValueError(msg)
+
+    def _ridges(self) -> Array:
+        try:
+            return np.atleast_1d(np.asarray(self.a, dtype=np.float64)).ravel()
+        except (TypeError, ValueError) as error:
+            msg = f"a={self.a!r}: finite numbers above zero are expected, one or several"
+            raise ValueError(msg) from error
+
+    def _engine(self, columns: int, targets: Labels | Responses) -> SideBySide:
+        assert isinstance(targets, Labels)
+        exclusive = not targets.multilabel and columns > 1
+        return SideBySide(
+            [
+                Run(self._learners(columns, float(a)), self._hypotheses(), exclusive=exclusive)
+                for a in self._ridges()
+            ]
+        )
+
+    def _hypotheses(self) -> Hypotheses:
+        if self.hypothesis == "average":
+            return Average()
+        return Penalised(self.delta) if self.hypothesis == "penalised" else Hypotheses()
+
+    @property
+    def _runs(self) -> SideBySide:
+        engine = self._recorded().engine
+        assert isinstance(engine, SideBySide)
+        return engine
+
+    @property
+    def a_(self) -> float:
+        """The ridge that predicts."""
+        return self._runs.best.learners.a
+
+    @property
+    def mistakes_(self) -> float:
+        """Rows that were predicted wrong, by the ridge that predicts."""
+        return self._runs.best.loss
+
+    @property
+    def updates_(self) -> Array:
+        """Rows that each column has learned."""
+        return self._runs.best.updates.copy()
+
+    @property
+    def path_(self) -> dict[str, Array]:
+        """All ridges and their mistakes."""
+        runs = self._runs.runs
+        return {
+            "a": np.array([run.learners.a for run in runs]),
+            "mistakes": np.array([run.loss for run in runs]),
+        }
+
+    # --- bounds ---
+
+    def risk_bound(self, delta: float = 0.05, *, kind: str = "typical") -> float:
+        """What the probability of a mistake on new rows is at most, with probability 1 − δ.
+
+        Parameters
+        ----------
+        delta : float, default=0.05
+            δ.
+        kind : {"typical", "chosen"}, default="typical"
+            "typical": M/n + √(2/n · ln 1/δ), for the mean risk of the hypotheses of the run.
+            "chosen": M/n + 5√(1/n · ln(2(n + 1)/δ)), for the one that
+            ``hypothesis="penalised"`` predicts with.
+
+        Returns
+        -------
+        float
+            For several labels it bounds the share of wrong labels.
+
+        Notes
+        -----
+        Rows have to be independent, and each seen once. With several ridges δ is shared out among
+        them.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from squareone import SecondOrderPerceptron
+        >>> X, y = load_digits(return_X_y=True)
+        >>> model = SecondOrderPerceptron(shuffle=True).fit(X / 16, y)
+        >>> bool(model.mistakes_ / 1797 < model.risk_bound() < 0.3)
+        True
+        """
+        if kind not in _RISK_BOUNDS:
+            msg = f'kind={kind!r}: "typical" or "chosen" is expected'
+            raise ValueError(msg)
+        if not isinstance(delta, Real) or not 0 < delta < 1:
+            msg = f"delta={delta!r}: a probability between 0 and 1 is expected"
+            raise ValueError(msg)
+        self._check_once()
+        engine = self._runs
+        share = float(delta) / len(engine.runs)
+        return _RISK_BOUNDS[kind](engine.best.loss, engine.best.rounds, share)
+
+    def _check_once(self) -> None:
+        record = self._recorded()
+        if record.passes > 1:
+            msg = (
+                f"epochs={record.passes}: the bounds are for rows that are seen once. Fit with "
+                "epochs=1"
+            )
+            raise ValueError(msg)
+        if record.engine.rounds == 0:
+            msg = "no row was seen yet: there is nothing to bound"
+            raise ValueError(msg)
+
+    def mistake_bound(
+        self, X: Any, y: Any, u: Any, gamma: float | None = None, *, column: int = 0
+    ) -> MistakeBound:
+        """What the mistakes of a column are at most, compared with any fixed classifier u.
+
+        (1/γ)(Σ(γ − y uᵀx)₊ + √((a|u|² + uᵀSSᵀu) Σ ln(1 + λᵢ/a))), where S are the rows that the
+        column has learned and λᵢ the eigenvalues of SSᵀ.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d)
+            The rows of the run, all of them.
+        y : array-like of shape (n,) or (n, labels)
+            Their classes.
+        u : array-like of shape (d,), or of shape (n,) for a kernel
+            The classifier to compare with: uᵀx, or Σ uᵢk(xᵢ, x) over the rows of X. With an
+            intercept its last number is that of the constant feature.
+        gamma : float or None, default=None
+            γ above zero; None: the one that makes the bound least.
+        column : int, default=0
+            Which class, or label.
+
+        Returns
+        -------
+        MistakeBound
+            ``value``, ``gamma``, and the terms: ``hinge``, ``energy``, ``log_determinant``.
+
+        Notes
+        -----
+        It holds for every sequence of rows, whatever they are, for the exact forms, without a
+        budget.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from squareone import SecondOrderPerceptron
+        >>> X = np.random.default_rng(0).normal(size=(500, 3))
+        >>> u = np.array([1.0, -1.0, 0.0])
+        >>> y = X @ u > 0
+        >>> model = SecondOrderPerceptron().fit(X, y)
+        >>> bool(model.updates_[0] <= model.mistake_bound(X, y, u).value)
+        True
+        """
+        self._check_once()
+        if gamma is not None and (not isinstance(gamma, Real) or not gamma > 0):
+            msg = f"gamma={gamma!r}: a number above zero, or None, is expected"
+            raise ValueError(msg)
+        found = compared(self, self._runs.best.learners, X, y, u, column)
+        return mistake_bound(found.margins, found.energy, found.log_determinant, gamma)

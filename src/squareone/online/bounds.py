@@ -1,0 +1,117 @@
+"""What is known of the risk and of the mistakes of a run, and of what they depend on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..arrays import Array
+
+
+def typical_risk_bound(loss: float, n: int, delta: float) -> float:
+    """M/n + √(2/n · ln 1/δ): the mean risk over the hypotheses of a run, with probability 1 − δ.
+
+    Cesa-Bianchi, Conconi and Gentile (2004), for losses between 0 and 1 of independent rows.
+
+    Examples
+    --------
+    >>> from squareone.online import typical_risk_bound
+    >>> round(typical_risk_bound(20, 1000, 0.05), 4)
+    0.0974
+    """
+    return loss / n + float(np.sqrt(2.0 / n * np.log(1.0 / delta)))
+
+
+def chosen_risk_bound(loss: float, n: int, delta: float) -> float:
+    """M/n + 5√(1/n · ln(2(n + 1)/δ)): the hypothesis of the least penalised risk estimate.
+
+    Examples
+    --------
+    >>> from squareone.online import chosen_risk_bound
+    >>> round(chosen_risk_bound(20, 1000, 0.05), 4)
+    0.5346
+    """
+    return loss / n + 5.0 * float(np.sqrt(np.log(2.0 * (n + 1) / delta) / n))
+
+
+def penalised_risks(losses: Array, made: Array, n: int, delta: float) -> Array:
+    """The mean loss of each hypothesis after it was made, plus √(ln(n(n + 1)/δ)/(2(n − t))).
+
+    ``losses`` (m,) are sums over the rounds after ``made`` (m,) = t of n; a hypothesis of the last
+    round has none, and is never chosen.
+    """
+    left = (n - made).astype(np.float64)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        risks = losses / left + np.sqrt(np.log(n * (n + 1.0) / delta) / (2.0 * left))
+    return np.where(left > 0, risks, np.inf)
+
+
+@dataclass(frozen=True)
+class MistakeBound:
+    """A bound on the mistakes of a run, and the terms it is made of.
+
+    Attributes
+    ----------
+    value : float
+    gamma : float
+        The margin γ.
+    hinge : float
+        Σ(γ − y uᵀx)₊ over all rounds.
+    energy : float
+        a|u|² + uᵀSSᵀu, with S the rows that were learned.
+    log_determinant : float
+        Σ ln(1 + λᵢ/a) over the eigenvalues of SSᵀ.
+    """
+
+    value: float
+    gamma: float
+    hinge: float
+    energy: float
+    log_determinant: float
+
+
+def mistake_bound(
+    margins: Array, energy: float, log_determinant: float, gamma: float | None
+) -> MistakeBound:
+    """(1/γ)(Σ(γ − y uᵀx)₊ + √(energy · ln det)), Cesa-Bianchi, Conconi and Gentile (2005).
+
+    Parameters
+    ----------
+    margins : array (n,)
+        y uᵀx in all rounds.
+    energy, log_determinant : float
+    gamma : float or None
+        None: the best one. Between two margins the bound is monotone in γ, so that it is one of
+        them.
+    """
+    root = float(np.sqrt(energy * log_determinant))
+    if gamma is None:
+        gamma = _best_gamma(margins, root)
+    hinge = float(np.maximum(gamma - margins, 0.0).sum())
+    return MistakeBound((hinge + root) / gamma, gamma, hinge, energy, log_determinant)
+
+
+def expected_mistake_bound(
+    margins: Array, energy: float, log_determinant: float, gamma: float, b: float
+) -> MistakeBound:
+    """hinge/γ + b·energy/(2γ²) + ln det/(2b): of the expected mistakes of randomised sampling.
+
+    Cesa-Bianchi, Gentile and Zaniboni (2006), Theorem 3; energy and ln det are expectations there,
+    of which a run has one draw. With b = γ√(ln det/energy) it is the bound of full supervision.
+    """
+    hinge = float(np.maximum(gamma - margins, 0.0).sum())
+    value = hinge / gamma + b * energy / (2.0 * gamma**2) + log_determinant / (2.0 * b)
+    return MistakeBound(value, gamma, hinge, energy, log_determinant)
+
+
+def _best_gamma(margins: Array, root: float) -> float:
+    above = np.sort(margins[margins > 0])
+    if above.size == 0:
+        return max(1.0, float(np.abs(margins).max(initial=0.0)))
+    below = float(-margins[margins <= 0].sum())
+    count = np.arange(above.size) + (margins.size - above.size)
+    sums = np.concatenate([[0.0], np.cumsum(above)[:-1]])
+    # at γ = the k-th margin, all below it are missing γ − margin
+    hinges = count * above - sums + below
+    return float(above[int(np.argmin((hinges + root) / above))])
