@@ -8,8 +8,8 @@ labels :math:`\pm 1` give
 
 The row itself is **not** in A: the margin with it is :math:`p / (1 + r)`. A learner says of which
 rows it wants the label, and which of these rows it learns. A margin of zero is a mistake, whatever
-the label. The formulas are those of Cesa-Bianchi, Conconi & Gentile (2004, 2005), and Cesa-Bianchi,
-Gentile & Zaniboni (2006).
+the label. A row of zeros is never asked about: nothing can be learned from it. The formulas are
+those of Cesa-Bianchi, Conconi & Gentile (2004, 2005), and Cesa-Bianchi, Gentile & Zaniboni (2006).
 
 Shapes: ``n`` rounds, ``d`` features, ``m`` rows learned.
 """
@@ -79,7 +79,8 @@ def stream(
     for i in range(n):
         w, A = solution(X[learned], y[learned], a)
         margins[i], spreads[i] = w @ X[i], X[i] @ np.linalg.solve(A, X[i])
-        asked[i] = asks(Round(i + 1, float(margins[i]), float(spreads[i]), y[:i][asked[:i]]))
+        now = Round(i + 1, float(margins[i]), float(spreads[i]), y[:i][asked[:i]])
+        asked[i] = X[i].any() and asks(now)
         learned[i] = asked[i] and learns(float(y[i] * margins[i]))
         hypotheses[i + 1] = solution(X[learned], y[learned], a)[0]
     return Run(y, margins, spreads, asked, learned, hypotheses)
