@@ -8,7 +8,7 @@ import numpy as np
 from scipy.linalg import qr_delete
 from scipy.sparse import issparse
 
-from ..arrays import Array, cholesky_solve, solve_transposed, solve_triangular
+from ..arrays import Array, cholesky, cholesky_solve, solve_transposed, solve_triangular
 from ..kernels import Kernel
 from ..kernels.tiles import kernel_matrix, kernel_rectangle
 from .learners import Learners, State
@@ -42,15 +42,15 @@ class _Factor:
         """L⁻¹k for kernel values ``k`` (m,)."""
         return solve_triangular(self.triangle, k[:, None])[:, 0]
 
-    def append(self, place: int, row: Array, pivot: float, y: Array) -> None:
-        """A point with its row of L."""
-        m = self.size
-        self._L = grown(self._L, (m + 1, m + 1))
-        self._L[m, :m] = row
-        self._L[m, m] = pivot
-        self.members = np.append(self.members, place)
-        self.targets = np.vstack([self.targets, y])
-        self.since += 1
+    def append(self, places: Any, rows: Array, corner: Array, Y: Array) -> None:
+        """b points with their rows of L: ``rows`` (b, m), and the triangle ``corner`` (b, b)."""
+        m, b = self.size, corner.shape[0]
+        self._L = grown(self._L, (m + b, m + b))
+        self._L[m : m + b, :m] = rows
+        self._L[m : m + b, m : m + b] = np.tril(corner)
+        self.members = np.append(self.members, places)
+        self.targets = np.vstack([self.targets, Y])
+        self.since += b
 
     def remove(self, index: int) -> None:
         """Take a point out: O(m²)."""
@@ -127,6 +127,7 @@ class DualLearners(Learners):
         b, m = X.shape[0], self.points.count
         self._places: dict[int, int] = {}  # of rows of the block that became points
         self._K = np.zeros((b, m))
+        self._within: Array | None = None
         if b == 0:
             return
         if m:
@@ -168,10 +169,42 @@ class DualLearners(Learners):
             beta = solve_transposed(factor.triangle, row[:, None])
             C[members] -= beta * gamma
         C[place] = gamma
-        factor.append(place, row, float(np.sqrt(pivot)), y)
+        factor.append(place, row, np.full((1, 1), np.sqrt(pivot)), y)
         self._users[place] += 1
         if factor.since >= _REFRESH:
             self._solve(group)
+
+    def learn_rows(self, Y: Array) -> Array:
+        """The same from products of matrices, unless a budget makes points go in between.
+
+        The factor grows by a block: R = K₂₁L⁻ᵀ and S = aI + K₂₂ − RRᵀ = MMᵀ. What each row leaves
+        unexplained *before* it is learned is diag(M)·M⁻¹(Y − K₂₁C): exactly the errors of one row
+        at a time.
+
+        Notes
+        -----
+        **Cost**: bm² + 2b²m flops for b rows and m points.
+        """
+        if self.budget is not None or self._within is None:
+            return super().learn_rows(Y)
+        factor, b = self._factors[0], Y.shape[0]
+        members = factor.members
+        K = self._K[:, members]
+        S = self._within.copy()
+        S.flat[:: b + 1] = self._own + self.a
+        R = np.ascontiguousarray(solve_triangular(factor.triangle, K.T).T)
+        S -= R @ R.T
+        cholesky(S)
+        left = solve_triangular(S, Y - K @ self._C[members])
+        gamma = solve_transposed(S, left)
+        places = [self._place(i) for i in range(b)]
+        self._C[members] -= solve_transposed(factor.triangle, R.T @ gamma)
+        self._C[places] = gamma
+        factor.append(places, R, S, Y)
+        self._users[places] += 1
+        if factor.since >= _REFRESH:
+            self._solve(0)
+        return np.diagonal(S)[:, None] * left
 
     def _solve(self, group: int) -> None:
         factor = self._factors[group]
