@@ -76,8 +76,7 @@ class Deterministic(Rule):
     def threshold(self, seen: Seen) -> Array:
         """√(k ln t / N), infinite before the first label."""
         N = seen.rarer + 1.0 if self.rarer else seen.labels.astype(float)
-        with np.errstate(divide="ignore"):
-            found = np.sqrt(self.k * np.log(max(2, seen.round)) / N)
+        found = np.sqrt(self.k * np.log(seen.round) / np.maximum(N, 1.0))
         return np.where(seen.labels > 0, found, np.inf)
 
 

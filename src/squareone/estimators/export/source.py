@@ -16,8 +16,7 @@ from ...arrays import Array
 from ...models import Calibration, Hyperplane, KernelExpansion, SumOfExpansions
 from ...rows import rows_of
 from ...targets import Labels, Responses
-from ..base import RegularisedLeastSquares
-from ..orols import OrthogonalLeastSquares
+from ..into_files import IntoFiles
 from .scaling import check_steps, flat_steps
 
 __all__ = ["Source", "dense"]
@@ -28,14 +27,14 @@ class Source:
     """A fitted estimator with the scalers (fitted too) that its rows go through first."""
 
     scalers: list[Any]
-    estimator: RegularisedLeastSquares | OrthogonalLeastSquares
+    estimator: Any
 
     @classmethod
     def of(cls, given: Any) -> Source:
         """From an estimator, a pipeline that ends in one, or a search over either."""
         best = getattr(given, "best_estimator_", given)
         *scalers, estimator = flat_steps(best) if isinstance(best, Pipeline) else [best]
-        if not isinstance(estimator, RegularisedLeastSquares | OrthogonalLeastSquares):
+        if not isinstance(estimator, IntoFiles):
             msg = (
                 "to_onnx exports a fitted estimator of squareone, alone or at the end of a "
                 f"pipeline, got {type(given).__name__}"

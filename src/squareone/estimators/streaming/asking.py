@@ -111,7 +111,7 @@ class AskingStream(ClassifyingStream, UnitRows):
 
     def _learn_given(self, X: Any, y: Any, given: Any) -> None:
         """Labels of rows, where they were given; no row at all is no harm."""
-        if getattr(X, "shape", (len(X),))[0] == 0:
+        if (X.shape[0] if hasattr(X, "shape") else len(X)) == 0:
             return
         X = self._checked(X)
         Y = self._columns(y, X)
