@@ -1,4 +1,4 @@
-"""Estimators of a stream: scikit-learn's checks, bad input, classes that come, one row at a time."""
+"""Estimators of a stream: scikit-learn's checks, bad input, new classes, one row at a time."""
 
 import numpy as np
 import pytest
@@ -84,7 +84,7 @@ def test_rows_come_from_files(tmp_path):
 @pytest.mark.parametrize("frame", ["pandas", "polars"])
 def test_frames_have_names(frame):
     library = pytest.importorskip(frame)
-    table = library.DataFrame({name: column for name, column in zip("abcd", X.T, strict=True)})
+    table = library.DataFrame(dict(zip("abcd", X.T, strict=True)))
     model = SecondOrderPerceptron().partial_fit(table, y)
     assert model.feature_names_in_.tolist() == list("abcd")
     assert np.array_equal(model.predict(table), SecondOrderPerceptron().fit(X, y).predict(X))
