@@ -50,16 +50,6 @@ class _Factor:
         """L⁻¹k for kernel values ``k`` (m,)."""
         return solve_triangular(self.triangle, k[:, None])[:, 0]
 
-    def append(self, place: int, row: Array, pivot: float, y: Array) -> None:
-        """A point with its row of L."""
-        m = self.size
-        self._L = grown(self._L, (m + 1, m + 1))
-        self._L[m, :m] = row
-        self._L[m, m] = pivot
-        self.members = np.append(self.members, place)
-        self.targets = np.vstack([self.targets, y])
-        self.since += 1
-
     def extend(self, places: list[int], rows: Array, corner: Array, Y: Array) -> None:
         """Points with their rows of L (b, m), and the lower triangle (b, b) among themselves."""
         m, b = self.size, len(places)
@@ -186,7 +176,7 @@ class DualLearners(Learners):
             beta = solve_transposed(factor.triangle, row[:, None])
             C[members] -= beta * gamma
         C[place] = gamma
-        factor.append(place, row, float(np.sqrt(pivot)), y)
+        factor.extend([place], row, np.full((1, 1), np.sqrt(pivot)), y)
         self._users[place] += 1
         if factor.since >= _REFRESH:
             self._solve(group)

@@ -79,6 +79,9 @@ class Streaming(IntoFiles):
     def _columns(self, y: Any, X: Any) -> Array:
         """Targets (b, t) in float64; nothing is changed where they are refused."""
 
+    def _show(self, margins: Array) -> None:
+        """Set what the last pass of ``fit`` has shown, from margins (n, t) before each row."""
+
     # --- learning ---
 
     def fit(self, X: Any, y: Any) -> Self:
@@ -101,8 +104,9 @@ class Streaming(IntoFiles):
             rng = check_random_state(0 if self.random_state is None else self.random_state)
             for _ in range(self.epochs):
                 order = rng.permutation(X.shape[0]) if self.shuffle else None
-                self._take(X, Y, order)
+                margins = self._take(X, Y, order)
             self._recorded().passes = self.epochs
+            self._show(margins)
         except BaseException:  # an interrupt too: never half fitted
             self._forget()
             raise
@@ -225,12 +229,22 @@ class Streaming(IntoFiles):
         d = self.n_features_in_ + self.fit_intercept
         return FORMS[record.form](d, columns, a, shared=shared, **settings)
 
-    def _take(self, X: Any, Y: Array, order: Array | None) -> None:
-        """Learn from rows, block by block; ``order`` (n,) is theirs, or another one."""
-        record = self._recorded()
+    def _take(self, X: Any, Y: Array, order: Array | None) -> Array:
+        """Learn from rows, block by block; ``order`` (n,) is theirs, or another one.
+
+        Returns
+        -------
+        array (n, …)
+            What the engine says of the rows, each before it was learned.
+        """
+        record, told = self._recorded(), np.empty(0)
         for part, some in self._blocks(X, order):
-            record.engine.learn(some, Y[part])
+            each = record.engine.learn(some, Y[part])
+            if told.size == 0:
+                told = np.empty((X.shape[0], *each.shape[1:]))
+            told[part] = each
         record.changed()
+        return told
 
     def _blocks(self, X: Any, order: Array | None) -> Iterator[tuple[Any, Any]]:
         """Blocks of rows as the learners take them, and which they are."""

@@ -26,6 +26,10 @@ class ClassifyingStream(Classifying, Streaming):
 
     new_classes: str
     coding = "one_vs_all"
+    _shown_attributes: ClassVar[tuple[str, ...]] = ("online_decisions_",)
+
+    def _show(self, margins: Array) -> None:
+        self.online_decisions_ = self._recorded().targets.shaped(margins)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
         """Learn from some more rows, one after the other.

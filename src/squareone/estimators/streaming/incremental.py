@@ -270,6 +270,8 @@ class IncrementalRLSClassifier(ClassifyingStream, _Incremental):
     ----------
     prequential_error_ : float or array of shape (t,)
         The mean square of ±1 less its prediction, before each row was learned.
+    online_decisions_ : array of shape (n,), (n, k) or (n, labels)
+        Decision values of the last pass of ``fit``, each before its row was learned.
     classes_, n_rounds_, coef_, intercept_, dual_coef_, support_, support_vectors_, form_, \
 kernel_, n_features_in_, feature_names_in_
         As in :class:`SecondOrderPerceptron`.

@@ -83,6 +83,8 @@ class SecondOrderPerceptron(ClassifyingStream):
         the shares of labels that were wrong.
     updates_ : array of shape (t,)
         Rows that each column has learned.
+    online_decisions_ : array of shape (n,), (n, k) or (n, labels)
+        Decision values of the last pass of ``fit``, each before its row was learned.
     a_ : float
         The ridge that predicts.
     path_ : dict of arrays
