@@ -2,9 +2,12 @@
 
 Every λ and the exact leave-one-out error from one factorisation: :class:`RLSRegressor` and
 :class:`RLSClassifier`; models with few centers, chosen greedily: :class:`OROLSRegressor` and
-:class:`OROLSClassifier`. With the kernels of :mod:`squareone.kernels` and the tables and figures of
-:mod:`squareone.report`; :func:`save` and :func:`load` keep what was learned in a file, and
-:func:`to_onnx` writes it as an ONNX file.
+:class:`OROLSClassifier`. From a stream, row by row: :class:`IncrementalRLSRegressor`,
+:class:`IncrementalRLSClassifier`, :class:`SecondOrderPerceptron`,
+:class:`SelectiveSamplingClassifier`, :class:`FilteringClassifier` and
+:class:`HierarchicalClassifier`. With the kernels of :mod:`squareone.kernels` and the tables and
+figures of :mod:`squareone.report`; :func:`save` and :func:`load` keep what was learned in a file,
+and :func:`to_onnx` writes it as an ONNX file.
 """
 
 from typing import Any

@@ -102,6 +102,15 @@ class ClassifyingStream(Classifying, Streaming):
         Notes
         -----
         A row of another length, or with NaN, is refused, and nothing is learned from it.
+
+        Examples
+        --------
+        >>> from squareone import IncrementalRLSClassifier
+        >>> model = IncrementalRLSClassifier().start(classes=["even", "odd"], n_features=2)
+        >>> for x, y in [([0.0, 1.0], "odd"), ([1.0, 0.0], "even")]:
+        ...     model = model.learn_one(x, y)
+        >>> model.predict_one([0.2, 1.0]), model.n_rounds_
+        ('odd', 2)
         """
         row = self._one(x)
         target = self._target_of_one(y)

@@ -141,6 +141,16 @@ n_features_in_, feature_names_in_
         Returns
         -------
         array of bool of shape (b,) or (b, labels)
+
+        Examples
+        --------
+        >>> from squareone import FilteringClassifier
+        >>> model = FilteringClassifier(k=0.1).start(classes=["junk", "news"], n_features=2)
+        >>> model = model.feedback([[1.0, 0.0], [0.0, 1.0]], ["junk", "news"])
+        >>> for _ in range(5):  # more of the same is less uncertain
+        ...     model = model.feedback([[1.0, 0.0]], ["junk"])
+        >>> model.decide([[0.0, 1.0], [1.0, 0.0]])
+        array([ True, False])
         """
         return self._decide(X)
 
@@ -159,6 +169,15 @@ n_features_in_, feature_names_in_
         Returns
         -------
         self
+
+        Examples
+        --------
+        >>> from squareone import FilteringClassifier
+        >>> model = FilteringClassifier().start(classes=["junk", "news"], n_features=2)
+        >>> rows = [[1.0, 0.0], [0.0, 1.0]]
+        >>> accepted = model.decide(rows)
+        >>> model.feedback(rows, ["junk", "news"], accepted).n_rounds_
+        2
         """
         self._recorded()
         self._learn_given(X, y, accepted)

@@ -57,7 +57,7 @@ class HierarchicalClassifier(ClassifierMixin, UnitRows):
     budget : int or None, default=None
         Support points of siblings at most, for ``form="dual"``.
     budget_rule : {"smallest", "oldest"}, default="smallest"
-        Which one makes room: that with the smallest |c|·√k(x, x), or the first one.
+        Which one makes room: that with the smallest ``|c|·√k(x, x)``, or the first.
     epochs : int, default=1
         Passes over the rows of ``fit``.
     shuffle : bool, default=False

@@ -68,7 +68,7 @@ class IncrementalRLSRegressor(Regressing, _Incremental):
         The ridge, above zero: the ``alpha`` of :class:`RLSRegressor`.
     forgetting : float, default=1.0
         μ: before a row is learned the weights of all earlier ones are multiplied by it. The ridge
-        fades with them, by no more than e, and is restored now and then.
+        fades with them, for 1/(1 − μ) rows (at least 16, at most 1,024), and is then restored.
     kernel, form, sketch_size, budget, budget_rule, epochs, shuffle, random_state
         As in :class:`SecondOrderPerceptron`.
     fit_intercept : bool, default=True
@@ -186,6 +186,15 @@ n_features_in_, feature_names_in_
         Returns
         -------
         self
+
+        Examples
+        --------
+        >>> from squareone import IncrementalRLSRegressor
+        >>> model = IncrementalRLSRegressor(a=0.01).start(n_features=1)
+        >>> for x in (1.0, 2.0, 3.0):
+        ...     model = model.learn_one([x], 2 * x + 1)
+        >>> print(f"{model.predict_one([4.0]):.1f}")
+        9.0
         """
         row, record = self._one(x), self._record
         target = np.atleast_1d(np.asarray(y, dtype=np.float64))[None]

@@ -53,7 +53,7 @@ class SecondOrderPerceptron(ClassifyingStream):
     budget : int or None, default=None
         Support points of a column at most, for ``form="dual"``.
     budget_rule : {"smallest", "oldest"}, default="smallest"
-        Which one makes room: that with the smallest |c|·√k(x, x), or the first one.
+        Which one makes room: that with the smallest ``|c|·√k(x, x)``, or the first.
     fit_intercept : bool, default=False
         Whether every row has a constant feature of one more, which is penalised as the others are.
     hypothesis : {"last", "average", "penalised"}, default="last"

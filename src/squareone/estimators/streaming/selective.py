@@ -30,8 +30,8 @@ class SelectiveSamplingClassifier(AskingStream):
     strategy : {"deterministic", "randomized"}, default="deterministic"
         "deterministic": a label is asked for where the margin of a row of unit length is at most
         √(k ln t / N), after t rows and N labels, and every label is learned. "randomized": with
-        probability b/(b + (|p| + ½p²)/(1 + r)), p the margin and r = xᵀA⁻¹x, and a label is learned
-        if the prediction was wrong.
+        probability ``b/(b + (|p| + ½p²)/(1 + r))``, p the margin and r = xᵀA⁻¹x, and a label is
+        learned if the prediction was wrong.
     a : float, default=1.0
         The ridge, above zero. It always stands beside k: a smaller one makes margins larger.
     k : float, default=4.0
@@ -164,6 +164,14 @@ n_features_in_, feature_names_in_
         array of bool of shape (b,) or (b, labels)
             For :meth:`partial_fit`. A label that is asked for and never given is no harm: N counts
             those that came.
+
+        Examples
+        --------
+        >>> from squareone import SelectiveSamplingClassifier
+        >>> model = SelectiveSamplingClassifier().start(classes=[0, 1], n_features=2)
+        >>> model = model.partial_fit([[1.0, 0.0], [0.0, 1.0]], [0, 1])
+        >>> model.query([[1.0, 1.0], [0.0, 0.0]])  # nothing is learned from zeros
+        array([ True, False])
         """
         return self._decide(X)
 
@@ -230,6 +238,17 @@ n_features_in_, feature_names_in_
         Returns
         -------
         MistakeBound
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from squareone import SelectiveSamplingClassifier
+        >>> X = np.random.default_rng(0).normal(size=(500, 3))
+        >>> u = np.array([1.0, -1.0, 0.0])
+        >>> y = X @ u > 0
+        >>> model = SelectiveSamplingClassifier("randomized", b=1.0).fit(X, y)
+        >>> bool(model.mistakes_ <= model.mistake_bound(X, y, u).value)
+        True
         """
         if self.strategy != "randomized" or isinstance(self.b, str):
             msg = 'the bound is for strategy="randomized" with a number for b'
