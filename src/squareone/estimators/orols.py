@@ -40,7 +40,7 @@ from .reading import read
 _NUMBERS = ("max_centers", "candidates", "stopping", "lambda_update", "epsilon", "condition_limit")
 # Columns of the kernel matrix that are there beside those of the basis (those that wait, those on
 # their way, a few numbers of every row), and columns for every target.
-_BESIDE, _FOR_TARGETS = 120, 3
+_BESIDE, _FOR_TARGETS = 116, 3
 # Columns of the kernel matrix that several models may share, at most.
 _SHARED_BYTES = 512 * 2**20
 

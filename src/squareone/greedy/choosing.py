@@ -96,7 +96,7 @@ class Chooser(ABC):
             self.skipped += int(short.sum())
         if short.all():
             return None
-        products = ready.rest.T.astype(np.float64) @ state.unexplained
+        products = ready.rest.T.astype(np.float64, copy=False) @ state.unexplained
         gains = np.where(short, -1.0, gain(products, squares, state.penalty))
         j = int(np.argmax(gains))
         self.open[numbers[j]] = False

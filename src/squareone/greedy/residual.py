@@ -66,7 +66,7 @@ class Residual:
         """Add the columns that are new."""
         known, m = self._known.shape[0], self._missing.shape[0]
         if known < m:
-            new = self._basis.directions[:, known:m].astype(np.float64)
+            new = self._basis.directions[:, known:m].astype(np.float64, copy=False)
             self._combined += new @ self._missing[known:]
             self._squares += np.einsum("ij,ij->i", new, new)
             self._known = np.vstack([self._known, self._missing[known:]])

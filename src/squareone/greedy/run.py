@@ -189,7 +189,7 @@ class _Run:
 
     def _project(self) -> None:
         """Move what the new column explains from the residual to its coefficient."""
-        q = self.basis.directions[:, -1].astype(np.float64)
+        q = self.basis.directions[:, -1].astype(np.float64, copy=False)
         z = q @ self.unexplained
         self.unexplained -= q[:, None] * z
         self.projections = np.vstack([self.projections, z])
