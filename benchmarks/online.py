@@ -115,7 +115,7 @@ CASES: list[Case] = [
     timed(
         "online-sklearn",
         _against_sklearn,
-        what="second-order perceptron, predict and learn 2,000 × 256 rows, 10 classes, one by one",
+        what="second-order perceptron, 2,000 × 256 rows, 10 classes, predict and learn one by one",
         against="scikit-learn's Perceptron, predict and partial_fit",
         target=5.0,
         direction="at least",
@@ -137,7 +137,7 @@ if importlib.util.find_spec("river"):
         timed(
             "online-river",
             _against_river,
-            what="second-order perceptron, predict and learn 500 rows, d = 256, 10 classes, one by one",
+            what="second-order perceptron, 500 × 256 rows, 10 classes, predict and learn one by one",
             against="river's Perceptron, one against the rest",
             target=2.0,
             direction="at least",
