@@ -7,7 +7,7 @@ The folder is the one named by the environment variable ``SQUAREONE_DATA``. It h
   the svmlight format will do as well: the same name with ``.svmlight``, also followed by ``.gz`` or
   ``.bz2``;
 - ``20newsgroups_bydate.jsonl.xz``: one JSON object per line, with ``split`` (train or test),
-  ``label`` (a number) and ``text`` (with its headers);
+  ``label`` (a number), ``group`` (its name) and ``text`` (with its headers);
 - ``reuters21578.jsonl.xz``: the same with ``modapte`` (train, test or unused), ``topics`` (a list),
   ``title`` and ``body``, and for the stream of all its documents ``date`` and ``newid``.
 
@@ -68,17 +68,19 @@ def read_counts(path: Path) -> Rows:
         return Rows(csr_matrix(stored, shape=tuple(archive["shape"])), archive["y"])
 
 
-def load_newsgroups(*, bare: bool = False) -> Split:
+def load_newsgroups(*, bare: bool = False, named: bool = False) -> Split:
     """Return the texts of 20 Newsgroups, "bydate", and the numbers of their groups.
 
-    ``bare`` texts are without headers, footers and quotes, as scikit-learn removes them.
+    ``bare`` texts are without headers, footers and quotes, as scikit-learn removes them; ``named``
+    groups have their names in place of numbers.
     """
     folder = _folder()
     if folder is None:
-        split = Split(*map(_fetched_newsgroups, PARTS))
+        split = Split(*(_fetched_newsgroups(part, named=named) for part in PARTS))
     else:
         documents = _documents(_first(folder, [_NEWSGROUPS]))
-        split = Split(*(_posts(documents, part) for part in PARTS))
+        key = "group" if named else "label"
+        split = Split(*(_posts(documents, part, key) for part in PARTS))
     return Split(*map(_stripped, split)) if bare else split
 
 
@@ -156,12 +158,12 @@ def _texts(texts: Iterable[str]) -> np.ndarray:
     return np.array(list(texts), dtype=object)
 
 
-def _posts(documents: list[dict[str, Any]], part: str) -> Rows:
+def _posts(documents: list[dict[str, Any]], part: str, key: str) -> Rows:
     chosen = [d for d in documents if d["split"] == part]
-    return Rows(_texts(d["text"] for d in chosen), np.array([d["label"] for d in chosen]))
+    return Rows(_texts(d["text"] for d in chosen), np.array([d[key] for d in chosen]))
 
 
-def _fetched_newsgroups(part: str) -> Rows:
+def _fetched_newsgroups(part: str, *, named: bool) -> Rows:
     try:
         fetched = fetch_20newsgroups(subset=part, shuffle=False, remove=())
     except OSError as error:
@@ -170,7 +172,8 @@ def _fetched_newsgroups(part: str) -> Rows:
             f"{_NEWSGROUPS}"
         )
         raise DataNotFoundError(msg) from error
-    return Rows(_texts(fetched.data), fetched.target)
+    groups = np.array(fetched.target_names)[fetched.target] if named else fetched.target
+    return Rows(_texts(fetched.data), groups)
 
 
 def _stripped(rows: Rows) -> Rows:

@@ -16,6 +16,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "FilteringClassifier",
+    "HierarchicalClassifier",
     "IncrementalRLSClassifier",
     "IncrementalRLSRegressor",
     "OROLSClassifier",
@@ -39,6 +40,7 @@ _LATE = {
     "SecondOrderPerceptron": ".estimators.streaming",
     "IncrementalRLSRegressor": ".estimators.streaming",
     "IncrementalRLSClassifier": ".estimators.streaming",
+    "HierarchicalClassifier": ".estimators.streaming",
     "FilteringClassifier": ".estimators.streaming",
     "load": ".estimators.saving",
     "report": ".report",

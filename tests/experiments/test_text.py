@@ -98,6 +98,8 @@ def test_newsgroups_from_the_folder(folder):
     assert list(train.X) == ["Subject: é\n\nb", "x\n\nc"]
     assert_array_equal(train.y, [0, 3])
     assert list(test.X) == [POST]
+    named, _ = load_newsgroups(named=True)
+    assert list(named.y) == ["alt.atheism", "sci.space"]
     _, bare = load_newsgroups(bare=True)
     assert bare.X[0].strip() == "The moon."
 

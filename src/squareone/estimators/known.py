@@ -8,6 +8,7 @@ from typing import Any
 from .. import kernels
 from ..centers import Given, KMeans, LeverageScores, PivotedCholesky, TraceGreedy, Uniform
 from ..files import Fields, Known, refuse
+from ..online import Taxonomy
 from ..targets import CODINGS
 from .classifier import RLSClassifier
 from .orols_classifier import OROLSClassifier
@@ -15,6 +16,7 @@ from .orols_regressor import OROLSRegressor
 from .regressor import RLSRegressor
 from .streaming import (
     FilteringClassifier,
+    HierarchicalClassifier,
     IncrementalRLSClassifier,
     IncrementalRLSRegressor,
     SecondOrderPerceptron,
@@ -54,11 +56,12 @@ _SELECTORS = {
     kind.__name__: kind
     for kind in (Given, KMeans, LeverageScores, PivotedCholesky, TraceGreedy, Uniform)
 }
-_VALUES = _KERNELS | _CODINGS | _SELECTORS
+_VALUES = _KERNELS | _CODINGS | _SELECTORS | {"Taxonomy": Taxonomy}
 _ESTIMATORS = {
     kind.__name__: kind
     for kind in (
         FilteringClassifier,
+        HierarchicalClassifier,
         IncrementalRLSClassifier,
         IncrementalRLSRegressor,
         OROLSClassifier,
@@ -70,7 +73,7 @@ _ESTIMATORS = {
     )
 }
 # Parameters that a fitted model is done with.
-_SPARE = ("cv", "scoring", "random_state", "threshold", "checkpoint")
+_SPARE = ("cv", "scoring", "random_state", "threshold", "checkpoint", "taxonomy")
 
 
 def known(name: str) -> Known | None:

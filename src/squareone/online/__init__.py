@@ -11,6 +11,8 @@ from .bounds import (
 from .diagonal import DiagonalLearners
 from .dual import RULES, DualLearners
 from .engines import Always, Engine, SideBySide
+from .hierarchical_losses import h_loss, symmetric_difference_loss, zero_one_loss
+from .hierarchy import Family, Hierarchy, descend, top_down
 from .hypotheses import Average, Hypotheses, Penalised
 from .learners import Learners, State
 from .primal import PrimalLearners
@@ -18,6 +20,7 @@ from .rules import Accepting, Deterministic, Randomised, Rule
 from .run import Run, wrong_share
 from .sampling import Sampler
 from .sketch import SketchedLearners
+from .taxonomy import Taxonomy
 
 #: The forms of learners by name.
 FORMS: dict[str, type[Learners]] = {
@@ -37,6 +40,8 @@ __all__ = [
     "DiagonalLearners",
     "DualLearners",
     "Engine",
+    "Family",
+    "Hierarchy",
     "Hypotheses",
     "Learners",
     "MistakeBound",
@@ -49,10 +54,16 @@ __all__ = [
     "SideBySide",
     "SketchedLearners",
     "State",
+    "Taxonomy",
     "chosen_risk_bound",
+    "descend",
     "expected_mistake_bound",
+    "h_loss",
     "mistake_bound",
     "penalised_risks",
+    "symmetric_difference_loss",
+    "top_down",
     "typical_risk_bound",
     "wrong_share",
+    "zero_one_loss",
 ]

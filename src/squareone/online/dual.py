@@ -8,7 +8,15 @@ import numpy as np
 from scipy.linalg import qr_delete
 from scipy.sparse import issparse
 
-from ..arrays import Array, cholesky, cholesky_solve, solve_transposed, solve_triangular
+from ..arrays import (
+    Array,
+    calm_blas,
+    cholesky,
+    cholesky_solve,
+    solve_transposed,
+    solve_triangular,
+)
+from ..errors import SingularSystemError
 from ..kernels import Kernel
 from ..kernels.tiles import kernel_matrix, kernel_rectangle
 from .learners import Learners, State
@@ -42,9 +50,19 @@ class _Factor:
         """L⁻¹k for kernel values ``k`` (m,)."""
         return solve_triangular(self.triangle, k[:, None])[:, 0]
 
-    def append(self, places: Any, rows: Array, corner: Array, Y: Array) -> None:
-        """b points with their rows of L: ``rows`` (b, m), and the triangle ``corner`` (b, b)."""
-        m, b = self.size, corner.shape[0]
+    def append(self, place: int, row: Array, pivot: float, y: Array) -> None:
+        """A point with its row of L."""
+        m = self.size
+        self._L = grown(self._L, (m + 1, m + 1))
+        self._L[m, :m] = row
+        self._L[m, m] = pivot
+        self.members = np.append(self.members, place)
+        self.targets = np.vstack([self.targets, y])
+        self.since += 1
+
+    def extend(self, places: list[int], rows: Array, corner: Array, Y: Array) -> None:
+        """Points with their rows of L (b, m), and the lower triangle (b, b) among themselves."""
+        m, b = self.size, len(places)
         self._L = grown(self._L, (m + b, m + b))
         self._L[m : m + b, :m] = rows
         self._L[m : m + b, m : m + b] = np.tril(corner)
@@ -127,7 +145,6 @@ class DualLearners(Learners):
         b, m = X.shape[0], self.points.count
         self._places: dict[int, int] = {}  # of rows of the block that became points
         self._K = np.zeros((b, m))
-        self._within: Array | None = None
         if b == 0:
             return
         if m:
@@ -169,42 +186,50 @@ class DualLearners(Learners):
             beta = solve_transposed(factor.triangle, row[:, None])
             C[members] -= beta * gamma
         C[place] = gamma
-        factor.append(place, row, np.full((1, 1), np.sqrt(pivot)), y)
+        factor.append(place, row, float(np.sqrt(pivot)), y)
         self._users[place] += 1
         if factor.since >= _REFRESH:
             self._solve(group)
 
     def learn_rows(self, Y: Array) -> Array:
-        """The same from products of matrices, unless a budget makes points go in between.
+        """The same from products of matrices, where no point has to go.
 
-        The factor grows by a block: R = K₂₁L⁻ᵀ and S = aI + K₂₂ − RRᵀ = MMᵀ. What each row leaves
-        unexplained *before* it is learned is diag(M)·M⁻¹(Y − K₂₁C): exactly the errors of one row
-        at a time.
+        With Z = L⁻¹k between the points and the block, and S = aI + k − ZᵀZ = TTᵀ within it, the
+        rows (Zᵀ, T) are those that L grows by, and diag(T)·T⁻¹(Y − margins) are the errors of one
+        row at a time.
 
         Notes
         -----
-        **Cost**: bm² + 2b²m flops for b rows and m points.
+        **Cost**: m²b + mb² flops for b rows beside m points.
         """
-        if self.budget is not None or self._within is None:
+        b = Y.shape[0]
+        if self._within is None or self.budget is not None:
             return super().learn_rows(Y)
-        factor, b = self._factors[0], Y.shape[0]
+        factor = self._factors[0]
         members = factor.members
-        K = self._K[:, members]
-        S = self._within.copy()
-        S.flat[:: b + 1] = self._own + self.a
-        R = np.ascontiguousarray(solve_triangular(factor.triangle, K.T).T)
-        S -= R @ R.T
-        cholesky(S)
-        left = solve_triangular(S, Y - K @ self._C[members])
-        gamma = solve_transposed(S, left)
-        places = [self._place(i) for i in range(b)]
-        self._C[members] -= solve_transposed(factor.triangle, R.T @ gamma)
+        K = np.ascontiguousarray(self._K[:, members])
+        triangle = np.ascontiguousarray(factor.triangle)
+        Z = solve_triangular(triangle, K.T)
+        S = self._within - Z.T @ Z
+        S.flat[:: b + 1] += self.a
+        with calm_blas(b):
+            try:
+                cholesky(S)
+            except SingularSystemError:
+                peak = float(self._own.max())
+                msg = f"a={self.a:g} is lost in rounding beside k(x, x) = {peak:.3g}: a larger one"
+                raise SingularSystemError(f"{msg} is needed") from None
+            E = solve_triangular(S, Y - K @ self._C[members])
+            gamma = solve_transposed(S, E)
+        beta = solve_transposed(triangle, Z @ gamma)
+        places = self._places_of_block()
+        self._C[members] -= beta
         self._C[places] = gamma
-        factor.append(places, R, S, Y)
+        factor.extend(places, Z.T, S, Y)
         self._users[places] += 1
         if factor.since >= _REFRESH:
             self._solve(0)
-        return np.diagonal(S)[:, None] * left
+        return np.diagonal(S)[:, None] * E
 
     def _solve(self, group: int) -> None:
         factor = self._factors[group]
@@ -228,6 +253,20 @@ class DualLearners(Learners):
         self._K[:, place] = self._own[i] if self._within is None else self._within[:, i]
         self._places[i] = place
         return place
+
+    def _places_of_block(self) -> list[int]:
+        """Where all rows of the block are, which came next to the points that are there."""
+        b, m = self._X.shape[0], self.points.count
+        self.points.extend(self._X, self.rounds)
+        n = m + b
+        self._C = grown(self._C, (n, self.columns))
+        self._diagonal, self._users = grown(self._diagonal, (n,)), grown(self._users, (n,))
+        self._C[m:n], self._diagonal[m:n] = 0.0, self._own
+        self._K = grown(self._K, (b, n))
+        self._K[:, m:n] = self._within
+        places = list(range(m, n))
+        self._places = dict(enumerate(places))
+        return places
 
     def _make_room(self, group: int) -> None:
         """Drop the point of a group that the rule names."""

@@ -186,6 +186,8 @@ class PrimalLearners(Learners):
         **Cost**: 2bd² + b²d flops for b rows.
         """
         assert self.shared
+        if Y.shape[0] == 1:
+            return super().learn_rows(Y)
         inverse = self._inverse(0)
         errors = np.empty_like(Y)
         start = 0

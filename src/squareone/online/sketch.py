@@ -71,8 +71,8 @@ class _Sketch:
         squares, U = np.maximum(squares[order], 0.0), U[:, order]
         kept = self.size
         left = np.maximum(squares[:kept] - squares[kept], 0.0)
-        factors = np.sqrt(np.divide(left, squares[:kept], where=squares[:kept] > 0))
-        factors[squares[:kept] == 0] = 0.0
+        shares = np.divide(left, squares[:kept], out=np.zeros(kept), where=squares[:kept] > 0)
+        factors = np.sqrt(shares)
         turn = U[:, :kept].T * factors[:, None]
         self.S[:kept] = turn @ self.S[: self.filled]
         self.S[kept:] = 0.0
@@ -92,6 +92,7 @@ class _Sketch:
             "S": self.S[:m].copy(),
             "V": self.V,
             "products": self.products[:m].copy(),
+            "gram": self.gram[:m, :m].copy(),
             "ridge": float(self.ridge),
         }
 
@@ -99,7 +100,7 @@ class _Sketch:
         m = self.filled = state["S"].shape[0]
         self.ridge = float(state["ridge"])
         self.S[:m], self.V[...], self.products[:m] = state["S"], state["V"], state["products"]
-        self.gram[:m, :m] = self.S[:m] @ self.S[:m].T
+        self.gram[:m, :m] = state["gram"]
         self._solve()
 
     def copy(self, sign: float) -> _Sketch:

@@ -56,6 +56,19 @@ class SupportPoints:
         self._rows = grown(self._rows, (self.count, self.features))
         self._rows[place] = row[0]
 
+    def extend(self, rows: Any, number: int) -> None:
+        """Rows (b, d) of the stream from ``number`` on, at the next places."""
+        first, self.count = self.count, self.count + rows.shape[0]
+        self.rounds.extend(range(number, number + rows.shape[0]))
+        stored_sparse = issparse(self._rows) or bool(self._fresh)
+        if stored_sparse or (self._rows is None and issparse(rows)):
+            self._fresh.append(csr_matrix(rows, copy=True))
+            return
+        if self._rows is None:
+            self._rows = np.empty((0, self.features))
+        self._rows = grown(self._rows, (self.count, self.features))
+        self._rows[first : self.count] = rows.toarray() if issparse(rows) else rows
+
     def _put_sparse(self, place: int, row: Any) -> None:
         if self._rows is not None and not issparse(self._rows):  # dense rows came before
             self._rows = grown(self._rows, (self.count, self.features))

@@ -1,12 +1,14 @@
 """Estimators of a stream: what they have learned grows row by row."""
 
 from .filtering import FilteringClassifier
+from .hierarchical import HierarchicalClassifier
 from .incremental import IncrementalRLSClassifier, IncrementalRLSRegressor
 from .second_order import SecondOrderPerceptron
 from .selective import SelectiveSamplingClassifier
 
 __all__ = [
     "FilteringClassifier",
+    "HierarchicalClassifier",
     "IncrementalRLSClassifier",
     "IncrementalRLSRegressor",
     "SecondOrderPerceptron",

@@ -6,19 +6,18 @@ from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.preprocessing import normalize
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ...arrays import Array
-from ...kernels import Linear
 from ...online import Rule, Sampler
 from ...targets import Labels, Responses
 from .. import validation
 from .classifying import ClassifyingStream
+from .unit_rows import UnitRows
 
 
-class AskingStream(ClassifyingStream):
+class AskingStream(ClassifyingStream, UnitRows):
     """The common part of what asks for labels; not for use by itself.
 
     There is no intercept: with a constant feature no row is unlike those that were seen before.
@@ -34,7 +33,6 @@ class AskingStream(ClassifyingStream):
 
     k: float
     count: str
-    normalise: bool
     fit_intercept = False
 
     def _rule(self) -> Rule:
@@ -57,21 +55,6 @@ class AskingStream(ClassifyingStream):
         return engine
 
     # --- rows ---
-
-    def _as_learned(self, X: Any) -> Any:
-        """Of unit length, for the linear kernel; a row of zeros stays one."""
-        X = super()._as_learned(X)
-        return normalize(X) if self._scales() and X.shape[0] else X
-
-    def _one(self, x: Any) -> Any:
-        row = super()._one(x)
-        if not self._scales() or not isinstance(row, np.ndarray):
-            return row
-        norm = float(np.sqrt(row[0] @ row[0]))
-        return row / norm if norm > 0 else row
-
-    def _scales(self) -> bool:
-        return self.normalise and isinstance(self.kernel_, Linear)
 
     def _checked(self, X: Any) -> Any:
         self._recorded()

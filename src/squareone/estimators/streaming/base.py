@@ -11,13 +11,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy.sparse import csr_matrix, hstack, issparse
 from sklearn import get_config
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ...arrays import Array, blocks
-from ...files import Fields
+from ...files import Fields, refuse
 from ...kernels import Constant, Kernel, Linear
 from ...kernels.base import check_range
 from ...kernels.names import BY_NAME, kernel_from
@@ -27,6 +27,7 @@ from ...rows import rows_of
 from ...targets import Labels, Responses
 from .. import validation
 from ..into_files import IntoFiles
+from ..state import targets_from
 from .record import Engine, StreamRecord
 from .stream_files import restore_record, shown_state
 
@@ -51,6 +52,8 @@ class Streaming(IntoFiles):
         "shuffle": ["boolean"],
         "random_state": ["random_state"],
     }
+
+    _kind_of_record: ClassVar[type[StreamRecord]] = StreamRecord
 
     a: Any
     form: str
@@ -142,7 +145,7 @@ class Streaming(IntoFiles):
             columns = targets.classes.size
             columns = 1 if columns == 2 and not targets.multilabel else columns
         assert columns is not None
-        self._record = StreamRecord(targets, self.kernel_, self.n_features_in_)
+        self._record = self._kind_of_record(targets, self.kernel_, self.n_features_in_)
         self._record.intercept = bool(self.fit_intercept)
         self._record.form = self._chosen_form(columns)
         self._record.engine = self._engine(columns, targets)
@@ -161,8 +164,8 @@ class Streaming(IntoFiles):
             kernel = clone(kernel).set_params(**{name: "median"})
         if name and X.shape[0] < 2:
             msg = (
-                f"{self.kernel!r} has no width yet, and {X.shape[0]} row is too few to take the "
-                "median distance from: give sigma a number"
+                f"{self.kernel!r} has no width yet, and n_samples = {X.shape[0]} is too few for a "
+                "median distance between rows: give sigma a number"
             )
             raise ValueError(msg)
         found = kernel.resolve(X, np.random.RandomState(0))
@@ -194,13 +197,17 @@ class Streaming(IntoFiles):
             return self.form
         if self.form == "dual" or not linear or self.budget is not None:
             return "dual"
-        d, groups = self.n_features_in_ + self.fit_intercept, 1 if self._shared() else columns
-        small = d <= _PRIMAL_FEATURES and groups * d * d <= _PRIMAL_NUMBERS
+        d = self.n_features_in_ + self.fit_intercept
+        small = d <= _PRIMAL_FEATURES and self._matrices(columns) * d * d <= _PRIMAL_NUMBERS
         return "primal" if small else "dual"
 
     def _shared(self) -> bool:
         """Whether every learned row counts for all columns."""
         return False
+
+    def _matrices(self, columns: int) -> int:
+        """How many A there are."""
+        return 1 if self._shared() else columns
 
     def _learners(self, columns: int, a: float, **settings: Any) -> Learners:
         """Those of the form that was chosen."""
@@ -359,6 +366,13 @@ class Streaming(IntoFiles):
 
     def _restore(self, found: Fields) -> None:
         restore_record(self, found)
+
+    def _targets_from(self, found: Fields, columns: int) -> Any:
+        """Those of a file."""
+        targets = targets_from(found, columns)
+        if isinstance(targets, Labels) != is_classifier(self):
+            refuse(found.where, "classes belong to a classifier, numbers to a regressor")
+        return targets
 
 
 def _described(x: Any) -> str:

@@ -77,7 +77,7 @@ class ClassifyingStream(Classifying, Streaming):
         """
         self._forget()
         self._check_parameters()
-        self.n_features_in_ = _count(n_features)
+        self.n_features_in_ = feature_count(n_features)
         try:
             self._set_up(np.empty((0, self.n_features_in_)), _labels_of(classes))
         except BaseException:
@@ -217,7 +217,8 @@ def _labels_of(classes: Any) -> Labels:
     return Labels(found, False)
 
 
-def _count(n_features: Any) -> int:
+def feature_count(n_features: Any) -> int:
+    """A number of features, checked."""
     if (
         isinstance(n_features, bool)
         or not isinstance(n_features, int | np.integer)

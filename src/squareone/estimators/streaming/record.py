@@ -89,11 +89,19 @@ class StreamRecord:
             return Hyperplane(W[:-1], W[-1])
         return Hyperplane(W, np.zeros(t))
 
+    @property
+    def columns(self) -> int:
+        """How many are learned."""
+        return self.engine.weights().shape[1]
+
+    def _targets_state(self) -> dict[str, Any]:
+        return state.of_targets(self.targets)
+
     def state(self) -> dict[str, Any]:
         """For a file."""
         return {
-            "targets": state.of_targets(self.targets),
-            "columns": int(self.engine.weights().shape[1]),
+            "targets": self._targets_state(),
+            "columns": int(self.columns),
             "n_features": int(self.n_features),
             "kernel": self.kernel,
             "intercept": self.intercept,

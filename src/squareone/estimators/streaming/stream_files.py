@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_classifier
 
 from ...files import INTEGERS, Fields, refuse
 from ...kernels import Kernel
@@ -16,6 +15,7 @@ from ...online import (
     DiagonalLearners,
     DualLearners,
     Engine,
+    Hierarchy,
     Hypotheses,
     Learners,
     Penalised,
@@ -25,10 +25,8 @@ from ...online import (
     SketchedLearners,
     State,
 )
-from ...targets import Labels
 from .. import state
 from ..kept_rows import rows_from
-from .record import StreamRecord
 
 _FLOAT = (np.float64,)
 
@@ -39,16 +37,14 @@ def restore_record(estimator: Any, found: Fields) -> None:
         kernel = fields.take("kernel", Kernel)
         intercept, form = fields.take("intercept", bool), fields.take("form", str)
         columns = fields.take("columns", int)
-        targets = state.targets_from(fields.inner("targets"), columns)
-        if isinstance(targets, Labels) != is_classifier(estimator):
-            refuse(fields.where, "classes belong to a classifier, numbers to a regressor")
+        targets = estimator._targets_from(fields.inner("targets"), columns)
         d = fields.take("n_features", int)
         estimator._check_parameters()
         estimator._restore_features(found, d)
         if d < 1 or intercept != bool(estimator.fit_intercept):
             refuse(fields.where, "there are no features, or another constant")
         state.check_kernel(kernel, d, f"{fields.where}.kernel")
-        record = StreamRecord(targets, kernel, d)
+        record = estimator._kind_of_record(targets, kernel, d)
         record.intercept, record.passes = intercept, fields.take("passes", int)
         record.extra = _extra(fields.inner("extra"))
         estimator.kernel_, estimator._record = kernel, record
@@ -81,7 +77,7 @@ def _counts(found: Fields, name: str, size: int) -> Any:
     return found.array(name, (size,), INTEGERS, least=0)
 
 
-def _engine_state(found: Fields, engine: Engine) -> State:
+def _engine_state(found: Fields, engine: Engine | Hierarchy) -> State:
     with found:
         if isinstance(engine, SideBySide):
             runs = found.take("runs", list)
@@ -93,6 +89,8 @@ def _engine_state(found: Fields, engine: Engine) -> State:
                     for each, run in zip(runs, engine.runs, strict=True)
                 ]
             }
+        if isinstance(engine, Hierarchy):
+            return _hierarchy_state(found, engine)
         t = engine.learners.columns
         common = {
             "learners": _learners_state(found.inner("learners"), engine.learners),
@@ -113,6 +111,21 @@ def _engine_state(found: Fields, engine: Engine) -> State:
             "log_determinants": found.array("log_determinants", (t,), _FLOAT),
             "updates": _counts(found, "updates", t),
         }
+
+
+def _hierarchy_state(found: Fields, engine: Hierarchy) -> State:
+    learned = found.take("learners", list)
+    if len(learned) != len(engine.families):
+        refuse(found.where, f"{len(engine.families)} families are expected, got {len(learned)}")
+    return {
+        "learners": [
+            _learners_state(Fields(each, f"{found.where}.learners"), family.learners)
+            for each, family in zip(learned, engine.families, strict=True)
+        ],
+        "rounds": _whole(found, "rounds"),
+        "mistakes": _whole(found, "mistakes"),
+        "loss": found.number("loss"),
+    }
 
 
 def _whole(found: Fields, name: str) -> int:
@@ -216,8 +229,12 @@ def _sketch(found: Fields, learners: Learners) -> State:
         S = each.array("S", (None, d), _FLOAT)
         if S.shape[0] > 2 * learners.size:
             refuse(each.where, f"at most {2 * learners.size} rows are expected, got {S.shape[0]}")
+        gram = each.array("gram", (S.shape[0], S.shape[0]), _FLOAT)
+        if not np.allclose(gram, S @ S.T, atol=1e-8 * np.abs(gram).max(initial=0.0)):
+            refuse(each.where, "gram is not that of its rows")
         return {
             "S": S,
+            "gram": gram,
             "V": each.array("V", (d, c), _FLOAT),
             "products": each.array("products", (S.shape[0], c), _FLOAT),
             "ridge": each.number("ridge", positive=True),

@@ -1,0 +1,437 @@
+"""HierarchicalClassifier."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+
+from ...arrays import Array
+from ...files import Fields, refuse
+from ...kernels import Linear
+from ...online import (
+    Hierarchy,
+    Taxonomy,
+    h_loss,
+    symmetric_difference_loss,
+    zero_one_loss,
+)
+from ...rows import rows_of
+from ..validation import check_weights
+from .classifying import feature_count
+from .hierarchical_record import HierarchicalRecord
+from .node_labels import KINDS, NodeLabels
+from .unit_rows import UnitRows
+
+# Rows that are predicted at a time.
+_ROWS = 4096
+
+
+class HierarchicalClassifier(ClassifierMixin, UnitRows):
+    """Labels in a taxonomy: regularised least squares at every node, below its parent only.
+
+    The node of a label learns the rows of which its parent is a true label, too (a root: all rows),
+    each as it comes, and is asked about a new row only where its parent was predicted. So a row may
+    have labels on several paths, or a path that ends before a leaf: a label is predicted where its
+    margin, and those of all nodes above it, are positive.
+
+    Parameters
+    ----------
+    taxonomy : dict, list, array, graph, Taxonomy, str or None, default=None
+        What is below what: a nested dictionary, a list of paths, a directed graph of networkx, an
+        array of parents or a dictionary node → parent, as :meth:`squareone.online.Taxonomy.of` has
+        them. A text such as ``"/"`` or ``"."``: labels are paths, whose parts it separates. None:
+        nothing, all labels are roots.
+    a : float, default=1.0
+        The ridge, above zero.
+    kernel : str or Kernel, default="linear"
+        With numbers for its parameters; a free width becomes the median distance between rows of
+        the first call.
+    form : {"auto", "primal", "dual", "diagonal", "sketch"}, default="auto"
+        What is kept of A, as in :class:`SecondOrderPerceptron`; siblings share it.
+    normalise : bool, default=True
+        Whether rows are divided by their lengths, for the linear kernel. A row of zeros stays.
+    sketch_size : int, default=10
+        Directions of a sketch; exact up to twice as many rows.
+    budget : int or None, default=None
+        Support points of siblings at most, for ``form="dual"``.
+    budget_rule : {"smallest", "oldest"}, default="smallest"
+        Which one makes room: that with the smallest |c|·√k(x, x), or the first one.
+    epochs : int, default=1
+        Passes over the rows of ``fit``.
+    shuffle : bool, default=False
+        Whether each pass of ``fit`` is in another random order.
+    random_state : int, RandomState or None, default=None
+        For that order; None is a seed of zero.
+
+    Attributes
+    ----------
+    taxonomy_ : Taxonomy
+        The nodes.
+    classes_ : array of shape (k,)
+        Their names, in the order of the columns.
+    n_rounds_ : int
+        Rows that were seen.
+    h_loss_ : float
+        Their mean H-loss, each predicted by signs before it was learned.
+    mistakes_ : int
+        Rows of which a label was wrong then.
+    form_ : str
+        The form that was taken.
+    kernel_ : Kernel
+        With all parameters.
+    coef_ : array of shape (k, d)
+        Weights of every node, for the linear kernel.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    See Also
+    --------
+    IncrementalRLSClassifier : Without a taxonomy.
+    squareone.online.h_loss : The loss that counts first mistakes.
+
+    Notes
+    -----
+    **What y may be**, and what :meth:`predict` gives: an indicator matrix (n, k) with a column for
+    every node, in which ancestors of a label have to be labels, too; a list of lists, tuples or
+    sets of nodes, to which ancestors are added, and of which tuples are predicted, parents first;
+    or one node for each row. Then one is predicted: from the roots on the child with the largest
+    margin, down to a leaf, or to a node that was a row's label itself and none of whose children
+    has a positive margin. Lists of zeros and ones, two at least and as many for each row, are an
+    indicator matrix: collections of nodes that are named 0 and 1 have to be sets or tuples.
+
+    Margins are those of regularised least squares without an intercept on all rows of the parent,
+    whatever their order; how rows are shared out over calls makes no difference.
+
+    **Cost** of a row, for each node on its paths that has children: as much as
+    :class:`IncrementalRLSClassifier` for so many classes. All is in float64.
+
+    References
+    ----------
+    .. [1] N. Cesa-Bianchi, C. Gentile and L. Zaniboni (2006). Incremental algorithms for
+       hierarchical classification. *Journal of Machine Learning Research* 7, 31-54.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from squareone import HierarchicalClassifier
+    >>> X, y = load_digits(return_X_y=True)
+    >>> shapes = {"round": [0, 6, 8, 9], "straight": [1, 4, 7], "other": [2, 3, 5]}
+    >>> model = HierarchicalClassifier(shapes).fit(X[:1000], [[digit] for digit in y[:1000]])
+    >>> model.predict(X[1000:1002])
+    array([('straight', 1), ('straight', 4)], dtype=object)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **UnitRows._parameter_constraints,
+        "taxonomy": [object],  # looked at where it is read
+        "normalise": ["boolean"],
+    }
+    del _parameter_constraints["fit_intercept"]
+
+    _kind_of_record = HierarchicalRecord
+    fit_intercept = False
+
+    def __init__(
+        self,
+        taxonomy: Any = None,
+        *,
+        a: float = 1.0,
+        kernel: Any = "linear",
+        form: str = "auto",
+        normalise: bool = True,
+        sketch_size: int = 10,
+        budget: int | None = None,
+        budget_rule: str = "smallest",
+        epochs: int = 1,
+        shuffle: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.taxonomy = taxonomy
+        self.a = a
+        self.kernel = kernel
+        self.form = form
+        self.normalise = normalise
+        self.sketch_size = sketch_size
+        self.budget = budget
+        self.budget_rule = budget_rule
+        self.epochs = epochs
+        self.shuffle = shuffle
+        self.random_state = random_state
+
+    # --- learning ---
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+        """Learn from some more rows, one after the other.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or Stream of shape (b, d)
+            Rows.
+        y : array-like of shape (b,) or (b, k), or list of b collections
+            Labels, in any of the three ways.
+        classes : array-like of labels, optional
+            All labels there will be, in the first call, where the taxonomy is to be made of them;
+            by default those of ``y``.
+
+        Returns
+        -------
+        self
+
+        Notes
+        -----
+        A label that is no node of the taxonomy is refused. Where something is refused, the state
+        is as it was before.
+
+        Examples
+        --------
+        >>> from squareone import HierarchicalClassifier
+        >>> model = HierarchicalClassifier({"animal": ["cat", "dog"], "plant": []})
+        >>> model = model.partial_fit([[1.0, 0.0, 0.1], [0.0, 1.0, 0.0]], ["cat", "plant"])
+        >>> model.partial_fit([[1.0, 0.0, -0.1]], ["dog"]).predict([[1.0, 0.1, -0.5]])
+        array(['dog'], dtype='<U6')
+        """
+        return self._partial_fit(X, y, classes)
+
+    def start(self, classes: Any, n_features: int, *, kind: str = "labels") -> Self:
+        """Begin a stream without a row, for :meth:`learn_one`.
+
+        Parameters
+        ----------
+        classes : array-like of labels, or None
+            All labels there will be; None where the taxonomy has them.
+        n_features : int
+            Numbers in a row.
+        kind : {"labels", "sets", "indicator"}, default="labels"
+            What y will be.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> from squareone import HierarchicalClassifier
+        >>> model = HierarchicalClassifier("/").start(["a/b", "a/c", "d"], 2, kind="sets")
+        >>> model.learn_one([1.0, 0.0], {"a/b"}).predict_one([2.0, 1.0])
+        ('a', 'a/b')
+        """
+        self._forget()
+        self._check_parameters()
+        if kind not in KINDS:
+            msg = f"kind={kind!r}: one of {', '.join(KINDS)} is expected"
+            raise ValueError(msg)
+        try:
+            self.n_features_in_ = feature_count(n_features)
+            targets = NodeLabels.named(self.taxonomy, kind, classes)
+            self._set_up(np.empty((0, self.n_features_in_)), targets)
+        except BaseException:
+            self._forget()
+            raise
+        return self
+
+    def learn_one(self, x: Any, y: Any) -> Self:
+        """Learn from one row: the fast way, without scikit-learn's checks.
+
+        Parameters
+        ----------
+        x : array-like of shape (d,), or sparse matrix of shape (1, d)
+            The row.
+        y : label, collection of labels, or array of shape (k,)
+            As it was in the first call.
+
+        Returns
+        -------
+        self
+
+        Notes
+        -----
+        A row of another length, or with NaN, is refused, and nothing is learned from it.
+        """
+        row = self._one(x)
+        record = self._recorded()
+        record.engine.learn(row, record.targets.row(y))
+        record.changed()
+        return self
+
+    def predict_one(self, x: Any) -> Any:
+        """The labels of one row, of the kind that y was: the fast way.
+
+        Parameters
+        ----------
+        x : array-like of shape (d,), or sparse matrix of shape (1, d)
+            The row.
+
+        Returns
+        -------
+        label, tuple of labels, or array of shape (k,)
+        """
+        row = self._one(x)
+        record = self._recorded()
+        found = record.targets.decode(record.engine.margins(row)[None])[0]
+        return found.item() if isinstance(found, np.generic) else found
+
+    def _first_targets(self, y: Any, X: Any, classes: Any) -> Any:
+        return NodeLabels.of(self.taxonomy, y, X, classes)
+
+    def _set_up(self, X: Any, targets: Any, columns: int | None = None) -> None:
+        super()._set_up(X, targets, len(targets.taxonomy))
+
+    def _engine(self, columns: int, targets: Any) -> Any:
+        return Hierarchy(targets.taxonomy, lambda children: self._learners(children, float(self.a)))
+
+    def _columns(self, y: Any, X: Any) -> Array:
+        return self._recorded().targets.rows(y, X)
+
+    def _shared(self) -> bool:
+        return True  # by siblings
+
+    def _matrices(self, columns: int) -> int:
+        return 1 + int((~self._recorded().targets.taxonomy.leaves).sum())
+
+    def _targets_from(self, found: Fields, columns: int) -> Any:
+        targets = NodeLabels.from_state(found)
+        if len(targets.taxonomy) != columns:
+            refuse(found.where, f"{len(targets.taxonomy)} nodes do not have {columns} columns")
+        return targets
+
+    # --- predicting ---
+
+    def decision_function(self, X: Any) -> Array:
+        """Margins of all nodes, whether or not they are asked in a prediction.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or Stream of shape (m, d)
+
+        Returns
+        -------
+        array of shape (m, k)
+            Without a hierarchy, and with one label of two for each row: (m,), above zero for the
+            second one.
+
+        Notes
+        -----
+        **Cost**: d products for each node, as many kernel values as its family has points for
+        another kernel.
+        """
+        return self._recorded().targets.decisions(self._values(X))
+
+    def predict(self, X: Any) -> Any:
+        """Predict labels, of the kind that y was.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or Stream of shape (m, d)
+
+        Returns
+        -------
+        array of shape (m,) or (m, k)
+            One node for each row; tuples of nodes, parents first; or an indicator matrix.
+
+        Notes
+        -----
+        **Cost**: that of :meth:`decision_function`.
+        """
+        return self._recorded().targets.decode(self._values(X))
+
+    def _values(self, X: Any) -> Array:
+        rows, model = self._rows(X), self._recorded().model
+        found = np.empty((rows.shape[0], model.columns))
+        for part, block in rows_of(rows).row_blocks(_ROWS):
+            found[part] = model.values(self._as_learned(block.X))
+        return found
+
+    # --- how well ---
+
+    def losses(self, X: Any, y: Any, costs: Any = "uniform") -> dict[str, float]:
+        """Mean losses on new rows, of whatever kind their labels are.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or Stream of shape (m, d)
+        y : array-like of shape (m,) or (m, k), or list of m collections
+        costs : {"uniform", "shared"} or array-like of shape (k,), default="uniform"
+            Of mistakes at nodes, in :func:`squareone.online.h_loss`.
+
+        Returns
+        -------
+        dict
+            ``"h"``: first mistakes on every path; ``"zero_one"``: rows with any mistake;
+            ``"symmetric_difference"``: nodes that are wrong.
+        """
+        true, predicted = self._both(X, y)
+        return {
+            "h": float(h_loss(true, predicted, self.taxonomy_, costs=costs).mean()),
+            "zero_one": float(zero_one_loss(true, predicted).mean()),
+            "symmetric_difference": float(symmetric_difference_loss(true, predicted).mean()),
+        }
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of rows that are right altogether: one less the zero-one loss.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or Stream of shape (m, d)
+        y : array-like of shape (m,) or (m, k), or list of m collections
+        sample_weight : array-like of shape (m,), optional
+
+        Returns
+        -------
+        float
+            The accuracy, as for any classifier of scikit-learn; :meth:`losses` has those that know
+            the taxonomy.
+        """
+        true, predicted = self._both(X, y)
+        weights = check_weights(sample_weight, true.shape[0], np.dtype(np.float64))
+        return float(np.average(1.0 - zero_one_loss(true, predicted), weights=weights))
+
+    def _both(self, X: Any, y: Any) -> tuple[Array, Array]:
+        """Indicators (n, k) of true and predicted labels."""
+        margins, targets = self._values(X), self._recorded().targets
+        return targets.closed(y, margins), targets.predicted(margins)
+
+    # --- what was learned ---
+
+    @property
+    def taxonomy_(self) -> Taxonomy:
+        """The nodes."""
+        return self._recorded().targets.taxonomy
+
+    @property
+    def classes_(self) -> Array:
+        """Names of the nodes."""
+        return self._recorded().targets.classes
+
+    @property
+    def mistakes_(self) -> int:
+        """Rows of which a label was wrong before they were learned."""
+        return self._recorded().engine.mistakes
+
+    @property
+    def h_loss_(self) -> float:
+        """The mean H-loss of all rows, each before it was learned."""
+        engine = self._recorded().engine
+        return engine.loss / engine.rounds if engine.rounds else 0.0
+
+    @property
+    def coef_(self) -> Array:
+        """Weights of every node (k, d), for the linear kernel."""
+        record = self._recorded()
+        if not isinstance(record.kernel, Linear):
+            msg = f"coef_ is for the linear kernel, and kernel={self.kernel!r}"
+            raise AttributeError(msg)
+        found = np.empty((len(self.taxonomy_), self.n_features_in_))
+        for columns, model in record.model.parts:
+            found[columns] = model.coefficients.T
+        return found
+
+    def _expansion(self, name: str) -> Any:
+        msg = f"{name}: siblings have support points of their own"
+        raise AttributeError(msg)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags

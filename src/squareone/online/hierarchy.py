@@ -1,0 +1,175 @@
+"""A forest of learners: each node tells its own rows from those of its siblings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..arrays import Array
+from .hierarchical_losses import h_loss
+from .learners import Learners, State
+from .taxonomy import Taxonomy
+
+# A margin is the difference of a target of ±1 and its error: below this it may as well be zero,
+# which it is, and a mistake, before anything was learned.
+_ROUNDING = 1e-14
+
+
+@dataclass(frozen=True)
+class Family:
+    """Siblings: they learn from the same rows, those of their parent, and so share their A.
+
+    Attributes
+    ----------
+    parent : int
+        Its position in the taxonomy, -1 where the siblings are the roots.
+    children : array (c,)
+        Their positions.
+    learners : Learners
+        Of c columns with one A.
+    """
+
+    parent: int
+    children: Array
+    learners: Learners
+
+
+class Hierarchy:
+    """H-RLS (Cesa-Bianchi, Gentile & Zaniboni 2006): regularised least squares at every node.
+
+    A node learns each row of which its parent is a true label, a root every row. **Cost**: as many
+    learners as there are nodes with children, and one for the roots, each with as many columns as
+    there are children and the rows of that node only.
+
+    Parameters
+    ----------
+    taxonomy : Taxonomy
+    make : callable
+        From a number of columns to learners that share their A.
+
+    Attributes
+    ----------
+    rounds : int
+        Rows that were seen.
+    loss : float
+        The sum of their H-losses, each row predicted before it was learned.
+    mistakes : int
+        Of how many a label was wrong.
+    """
+
+    def __init__(self, taxonomy: Taxonomy, make: Callable[[int], Learners]) -> None:
+        self.taxonomy = taxonomy
+        self.families = [
+            Family(parent, children, make(children.size)) for parent, children in families(taxonomy)
+        ]
+        self.rounds, self.mistakes = 0, 0
+        self.loss = 0.0
+
+    def learn(self, X: Any, Y: Array) -> Array:
+        """See rows ``X`` (b, d), float64 and dense or CSR, one after the other, and learn them.
+
+        Parameters
+        ----------
+        X : array or CSR matrix (b, d)
+        Y : array (b, k)
+            True labels, with all that is above them.
+
+        Returns
+        -------
+        array (b,)
+            H-losses, each row predicted before it was learned.
+        """
+        # A node below a false one has no part in the loss: right where its parent was, or hidden.
+        predicted = np.zeros(Y.shape, dtype=bool)
+        for family in self.families:
+            rows = (
+                np.arange(Y.shape[0]) if family.parent < 0 else np.flatnonzero(Y[:, family.parent])
+            )
+            if rows.size == 0:
+                continue
+            places = np.ix_(rows, family.children)
+            targets = np.where(Y[places], 1.0, -1.0)
+            family.learners.block(X if rows.size == Y.shape[0] else X[rows])
+            errors = family.learners.learn_rows(targets)
+            family.learners.release()
+            predicted[places] = targets - errors > _ROUNDING
+        losses = h_loss(Y, predicted, self.taxonomy)
+        self.rounds += Y.shape[0]
+        self.loss += float(losses.sum())
+        self.mistakes += int((losses > 0).sum())
+        return losses
+
+    def margins(self, X: Any) -> Array:
+        """Those of one row (1, d) at all nodes: (k,)."""
+        found = np.empty(len(self.taxonomy))
+        for family in self.families:
+            family.learners.block(X)
+            found[family.children] = family.learners.margins(0)
+            family.learners.release()
+        return found
+
+    def state(self) -> State:
+        """All there is, but the taxonomy."""
+        return {
+            "learners": [family.learners.state() for family in self.families],
+            "rounds": self.rounds,
+            "loss": self.loss,
+            "mistakes": self.mistakes,
+        }
+
+    def restore(self, state: State) -> None:
+        """Go on from there."""
+        for family, learned in zip(self.families, state["learners"], strict=True):
+            family.learners.restore(learned)
+        self.rounds, self.mistakes = int(state["rounds"]), int(state["mistakes"])
+        self.loss = float(state["loss"])
+
+
+def families(taxonomy: Taxonomy) -> list[tuple[int, Array]]:
+    """Every parent with its children's positions (c,), the roots below -1 first."""
+    parents = [-1, *taxonomy.order[~taxonomy.leaves[taxonomy.order]].tolist()]
+    return [(parent, np.flatnonzero(taxonomy.parents == parent)) for parent in parents]
+
+
+def top_down(margins: Array, taxonomy: Taxonomy) -> Array:
+    """Nodes (n, k) whose margins (n, k) are positive, as are those of all nodes above them.
+
+    **Cost**: n·k.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from squareone.online import Taxonomy, top_down
+    >>> top_down(np.array([[1.0, 0.5, -2.0], [-1.0, 3.0, 2.0]]), Taxonomy.of([-1, 0, 0]))
+    array([[ True,  True, False],
+           [False, False, False]])
+    """
+    positive = margins > 0
+    for level in taxonomy.levels[1:]:
+        positive[:, level] &= positive[:, taxonomy.parents[level]]
+    return positive
+
+
+def descend(margins: Array, taxonomy: Taxonomy, ends: Array) -> Array:
+    """One node for every row (n,): from the roots down to the child with the largest margin.
+
+    The way ends at a leaf, or at a node that may be an end, ``ends`` (k,), where no child has a
+    positive margin.
+
+    **Cost**: n·k.
+    """
+    found = np.full(margins.shape[0], -1)
+    for parent, children in families(taxonomy):  # parents first: a row comes down level by level
+        rows = np.flatnonzero(found == parent)
+        if rows.size == 0:
+            continue
+        values = margins[np.ix_(rows, children)]
+        best = values.argmax(axis=1)
+        if parent >= 0 and ends[parent]:
+            onward = values[np.arange(rows.size), best] > 0
+            rows, best = rows[onward], best[onward]
+        found[rows] = children[best]
+    return found
