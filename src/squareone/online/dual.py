@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import qr_delete
+from scipy.linalg.blas import dtpsv
 from scipy.sparse import issparse
 
 from ..arrays import (
@@ -29,11 +30,15 @@ RULES = ("smallest", "oldest")
 
 
 class _Factor:
-    """aI + K = LLᵀ between the points of a group, and their targets."""
+    """aI + K = LLᵀ between the points of a group, and their targets.
+
+    The rows of L lie one after the other, m(m + 1)/2 numbers: one more is written behind them, and
+    a solve reads each number once, where it is.
+    """
 
     def __init__(self, c: int) -> None:
         self.members = np.empty(0, int)  # places among the support points
-        self._L = np.zeros((0, 0))
+        self._packed = np.zeros(0)
         self.targets = np.empty((0, c))
         self.since = 0
 
@@ -41,56 +46,68 @@ class _Factor:
     def size(self) -> int:
         return self.members.size
 
-    @property
+    def _row(self, i: int) -> Array:
+        start = i * (i + 1) // 2
+        return self._packed[start : start + i + 1]
+
     def triangle(self) -> Array:
-        """(m, m), C-ordered, lower triangle."""
-        return self._L[: self.size, : self.size]
+        """L (m, m), zero above the diagonal; a copy."""
+        m = self.size
+        L = np.zeros((m, m))
+        for i in range(m):
+            L[i, : i + 1] = self._row(i)
+        return L
+
+    def put_triangle(self, L: Array) -> None:
+        """Another L (m, m), for the members there are."""
+        self._packed = L[np.tril_indices(self.size)]
+
+    def log_determinant(self) -> float:
+        """Of aI + K."""
+        ends = np.cumsum(np.arange(1, self.size + 1)) - 1
+        return 2.0 * float(np.log(self._packed[ends]).sum())
 
     def divided(self, k: Array) -> Array:
-        """L⁻¹k for kernel values ``k`` (m,)."""
-        return solve_triangular(self.triangle, k[:, None])[:, 0]
+        """L⁻¹k for ``k`` (m,)."""
+        return dtpsv(self.size, self._packed, k, trans=1) if self.size else k
 
-    def append(self, place: int, row: Array, pivot: float, y: Array) -> None:
-        """A point with its row of L."""
-        m = self.size
-        self._L = grown(self._L, (m + 1, m + 1))
-        self._L[m, :m] = row
-        self._L[m, m] = pivot
-        self.members = np.append(self.members, place)
-        self.targets = np.vstack([self.targets, y])
-        self.since += 1
+    def divided_transposed(self, k: Array) -> Array:
+        """L⁻ᵀk for ``k`` (m,)."""
+        return dtpsv(self.size, self._packed, k) if self.size else k
 
     def extend(self, places: list[int], rows: Array, corner: Array, Y: Array) -> None:
         """Points with their rows of L (b, m), and the lower triangle (b, b) among themselves."""
         m, b = self.size, len(places)
-        self._L = grown(self._L, (m + b, m + b))
-        self._L[m : m + b, :m] = rows
-        self._L[m : m + b, m : m + b] = np.tril(corner)
         self.members = np.append(self.members, places)
         self.targets = np.vstack([self.targets, Y])
+        self._packed = grown(self._packed, ((m + b) * (m + b + 1) // 2,))
+        for i in range(b):
+            row = self._row(m + i)
+            row[:m], row[m:] = rows[i], corner[i, : i + 1]
         self.since += b
 
     def remove(self, index: int) -> None:
         """Take a point out: O(m²)."""
         m = self.size
-        R = np.triu(self.triangle.T)
-        _, R = qr_delete(np.eye(m), R, index, which="col")
+        _, R = qr_delete(np.eye(m), self.triangle().T, index, which="col")
         R = R[: m - 1]
         R *= np.where(np.diagonal(R) < 0, -1.0, 1.0)[:, None]
         self.members = np.delete(self.members, index)
         self.targets = np.delete(self.targets, index, axis=0)
-        self._L[: m - 1, : m - 1] = R.T
+        self.put_triangle(R.T)
 
     def coefficients(self) -> Array:
         """(aI + K)⁻¹y (m, c)."""
-        return cholesky_solve(np.ascontiguousarray(self.triangle), self.targets)
+        if self.targets.shape[1] == 1:
+            return self.divided_transposed(self.divided(self.targets[:, 0]))[:, None]
+        return cholesky_solve(self.triangle(), self.targets)
 
 
 class DualLearners(Learners):
     """Coefficients of support points: the rows that were learned by any group.
 
     A margin costs as many kernel values as there are points, an update m² for the m points of its
-    group. Memory: the points, and m²/2 to 2m² numbers for every group.
+    group. Memory: the points, and m²/2 to m² numbers for every group.
 
     Parameters
     ----------
@@ -177,16 +194,14 @@ class DualLearners(Learners):
         place = self._place(i)
         members = factor.members
         k = self._K[i, members]
-        row = factor.divided(k) if members.size else np.empty(0)
+        row = factor.divided(k)
         pivot = self.a + float(self._own[i]) - float(row @ row)
         pivot = max(pivot, self.a)  # which it is but for rounding
         C = self._C[:, columns]
         gamma = (y - k @ C[members]) / pivot
-        if members.size:
-            beta = solve_transposed(factor.triangle, row[:, None])
-            C[members] -= beta * gamma
+        C[members] -= factor.divided_transposed(row)[:, None] * gamma
         C[place] = gamma
-        factor.append(place, row, float(np.sqrt(pivot)), y)
+        factor.extend([place], row[None], np.full((1, 1), np.sqrt(pivot)), y[None])
         self._users[place] += 1
         if factor.since >= _REFRESH:
             self._solve(group)
@@ -208,7 +223,7 @@ class DualLearners(Learners):
         factor = self._factors[0]
         members = factor.members
         K = np.ascontiguousarray(self._K[:, members])
-        triangle = np.ascontiguousarray(factor.triangle)
+        triangle = factor.triangle()
         Z = solve_triangular(triangle, K.T)
         S = self._within - Z.T @ Z
         S.flat[:: b + 1] += self.a
@@ -291,12 +306,7 @@ class DualLearners(Learners):
         return self._K[:, : weights.shape[0]] @ weights
 
     def log_determinants(self) -> Array:
-        return np.array(
-            [
-                2.0 * np.log(np.diagonal(f.triangle)).sum() - f.size * np.log(self.a)
-                for f in self._factors
-            ]
-        )
+        return np.array([f.log_determinant() - f.size * np.log(self.a) for f in self._factors])
 
     def energies(self, values: Array, u: Array) -> Array:
         return np.array([float(np.square(values[f.members]).sum()) for f in self._factors])
@@ -313,7 +323,7 @@ class DualLearners(Learners):
         if like is not None:
             other = self._factors[like]
             factor.members, factor.targets = other.members.copy(), sign * other.targets
-            factor._L, factor.since = other._L.copy(), other.since
+            factor._packed, factor.since = other._packed.copy(), other.since
             self._users[factor.members] += 1
         self._factors.append(factor)
 
@@ -332,7 +342,7 @@ class DualLearners(Learners):
             "groups": [
                 {
                     "members": f.members.copy(),
-                    "L": np.tril(f.triangle),
+                    "L": f.triangle(),
                     "targets": f.targets,
                     "since": int(f.since),
                 }
@@ -351,7 +361,8 @@ class DualLearners(Learners):
         self._factors = []
         for each in state["groups"]:
             factor = self._factor()
-            factor.members, factor._L = each["members"].copy(), each["L"].copy()
+            factor.members = each["members"].copy()
+            factor.put_triangle(each["L"])
             factor.targets, factor.since = each["targets"].copy(), int(each["since"])
             self._users[factor.members] += 1
             self._factors.append(factor)
