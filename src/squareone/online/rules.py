@@ -91,8 +91,9 @@ class Accepting(Deterministic):
 class Randomised(Rule):
     """With probability b/(b + |p̂| + ½p̂²(1 + r)), p̂ the margin and r the spread.
 
-    Cesa-Bianchi, Gentile and Zaniboni (2006), where the row is in the A of its margin. Random numbers depend on the seed, the round and the
-    label alone, not on how the rows were shared out over calls.
+    Cesa-Bianchi, Gentile and Zaniboni (2006), where the row is in the A of its margin. Random
+    numbers depend on the seed, the round and the label alone, not on how the rows were shared out
+    over calls.
 
     Parameters
     ----------

@@ -41,8 +41,8 @@ class SelectiveSamplingClassifier(AskingStream):
         with γ the mean margin of the rows it has learned: where the two terms of the expected
         bound that depend on b are equal.
     margin : {"with_row", "without_row"}, default="with_row"
-        Which margin the randomised rule looks at: that with the row itself in A, vᵀA⁻¹x/(1 + r), for
-        which there is a bound, or vᵀA⁻¹x as it predicts, which is larger and asks less.
+        Which margin the randomised rule looks at: that with the row itself in A, vᵀA⁻¹x/(1 + r),
+        for which there is a bound, or vᵀA⁻¹x as it predicts, which is larger and asks less.
     count : {"labels", "rarer"}, default="labels"
         What N counts: all labels, or those of the rarer outcome, and one. With rare classes the
         margin drifts towards their absence while N grows, and nobody asks about them any more:
