@@ -56,8 +56,8 @@ behind are of the deterministic rule: it has to be 20 points ahead.
 The rule of the analysis looks at the margin with the row itself in A, which is smaller by 1 + r: it
 asks for more labels with the same b than the one that looks at the margin **without the row**, as
 the slides write it. Stop words and the idf so far were chosen on this stream: with them in, or the
-idf of the whole collection, the deterministic rule was 0.7 to 1.4 points behind, with counts instead
-of logarithms 2.2.
+idf of the whole collection, the deterministic rule was 0.7 to 1.4 points behind, with counts and no
+logarithms 2.2.
 The figures show micro-F over all stories so far, and the share of labels asked for so far."""
 
 
