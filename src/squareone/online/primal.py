@@ -31,7 +31,7 @@ def refresh_period(features: int, forgetting: float) -> int:
     """Updates from one computation of A⁻¹ to the next.
 
     Its d³ flops are then less than those of the updates between; with forgetting, the ridge fades
-    by no more than e meanwhile.
+    by no more than e meanwhile, or by the 16 updates that there are at least.
     """
     if forgetting < 1.0:
         return max(_LEAST_FORGETTING, min(_LEAST, int(1.0 / (1.0 - forgetting))))
@@ -130,7 +130,7 @@ class PrimalLearners(Learners):
     ----------
     forgetting : float, default=1.0
         μ: before a row is learned all earlier ones are weighted by μ. The ridge fades with them,
-        by no more than e, and is restored whenever A⁻¹ is computed afresh.
+        and is restored whenever A⁻¹ is computed afresh: see :func:`refresh_period`.
     """
 
     form = "primal"
