@@ -223,7 +223,8 @@ class DualLearners(Learners):
 
     def _solve(self, group: int) -> None:
         factor = self._factors[group]
-        self._C[factor.members, self.columns_of(group)] = factor.coefficients()
+        if factor.size:
+            self._C[factor.members, self.columns_of(group)] = factor.coefficients()
         factor.since = 0
 
     def _place(self, i: int) -> int:

@@ -14,7 +14,7 @@ from ...targets import Labels, Responses
 from ..kinds import Regressing
 from ..target_validation import check_responses
 from .base import Streaming
-from .classifying import ClassifyingStream
+from .classifying import ClassifyingStream, positive_count
 
 
 class _Incremental(Streaming):
@@ -68,7 +68,7 @@ class IncrementalRLSRegressor(Regressing, _Incremental):
         The ridge, above zero: the ``alpha`` of :class:`RLSRegressor`.
     forgetting : float, default=1.0
         μ: before a row is learned the weights of all earlier ones are multiplied by it. The ridge
-        fades with them, by no more than e, and is restored now and then.
+        fades with them, by no more than e or μ¹⁶, and is restored now and then.
     kernel, form, sketch_size, budget, budget_rule, epochs, shuffle, random_state
         As in :class:`SecondOrderPerceptron`.
     fit_intercept : bool, default=True
@@ -164,10 +164,10 @@ n_features_in_, feature_names_in_
         """
         self._forget()
         self._check_parameters()
-        self.n_features_in_ = n_features
+        d = self.n_features_in_ = positive_count(n_features, "n_features")
+        columns = 1 if n_targets is None else positive_count(n_targets, "n_targets")
         try:
-            targets = Responses(n_targets is None)
-            self._set_up(np.empty((0, n_features)), targets, n_targets or 1)
+            self._set_up(np.empty((0, d)), Responses(n_targets is None), columns)
         except BaseException:
             self._forget()
             raise
