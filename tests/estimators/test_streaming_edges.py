@@ -12,7 +12,7 @@ from squareone import (
     SecondOrderPerceptron,
     SelectiveSamplingClassifier,
 )
-from squareone.errors import ScaleError
+from squareone.errors import ScaleError, SingularSystemError
 from squareone.kernels import Gaussian
 
 rng = np.random.default_rng(0)
@@ -112,6 +112,16 @@ def test_a_budget_of_one_keeps_one_point_of_a_column(kind, rule):
     assert kept.tolist() == [1, 1, 1]
     # regularised least squares on a single row with k(x, x) = 1
     np.testing.assert_allclose(np.abs(model.dual_coef_).max(axis=1), 1 / 1.5)
+
+
+def test_rows_that_were_refused_do_not_count():
+    model = IncrementalRLSRegressor(1e-18, kernel=Gaussian(3.0)).partial_fit(X[:2], two[:2])
+    before = model.predict(X)
+    with pytest.raises(SingularSystemError, match="a larger one"):
+        model.partial_fit(np.vstack([X, X]), np.append(two, two))
+    assert np.array_equal(model.predict(X), before)
+    far = model.learn_one([50.0, 50.0, 50.0], 1.0)
+    assert far.support_.tolist() == [0, 1, 2]
 
 
 # --- one row at a time ---

@@ -207,6 +207,7 @@ class DualLearners(Learners):
                 cholesky(S)
             except SingularSystemError:
                 peak = float(self._own.max())
+                self._open(np.empty((0, self.features)))  # rows that were refused do not count
                 msg = f"a={self.a:g} is lost in rounding beside k(x, x) = {peak:.3g}: a larger one"
                 raise SingularSystemError(f"{msg} is needed") from None
             E = solve_triangular(S, Y - K @ self._C[members])
