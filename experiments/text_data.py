@@ -9,7 +9,7 @@ The folder is the one named by the environment variable ``SQUAREONE_DATA``. It h
 - ``20newsgroups_bydate.jsonl.xz``: one JSON object per line, with ``split`` (train or test),
   ``label`` (a number), ``group`` (its name) and ``text`` (with its headers);
 - ``reuters21578.jsonl.xz``: the same with ``modapte`` (train, test or unused), ``topics`` (a list),
-  ``title`` and ``body``.
+  ``title`` and ``body``, and for the stream of all its documents ``date`` and ``newid``.
 
 Without that variable 20 Newsgroups is fetched by scikit-learn.
 """
@@ -17,7 +17,10 @@ Without that variable 20 Newsgroups is fetched by scikit-learn.
 import json
 import lzma
 import os
+import re
+from collections import Counter
 from collections.abc import Iterable
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -87,15 +90,41 @@ def load_reuters() -> Split:
     Its columns are the topics, by name, that have a training and a test document at least. A
     document with none of them is kept: its row is zero.
     """
-    folder = _folder()
-    if folder is None:
-        msg = f"Reuters-21578 cannot be fetched: set {VARIABLE} to a folder that has {_REUTERS}"
-        raise DataNotFoundError(msg)
-    documents = _documents(_first(folder, [_REUTERS]))
+    documents = _reuters()
     parts = [[d for d in documents if d["modapte"] == part] for part in PARTS]
     in_train, in_test = ({topic for d in part for topic in d["topics"]} for part in parts)
     topics = sorted(in_train & in_test)
     return Split(*(_stories(part, topics) for part in parts))
+
+
+def load_reuters_stream(topics: int = 50) -> Rows:
+    """Return the texts of Reuters-21578 in the order of their dates, and an indicator matrix.
+
+    Its columns are the most frequent topics, from the first; of the documents, whatever part of
+    ModApte they are in, those with one of these topics at least.
+    """
+    documents = _reuters()
+    counts = Counter(topic for d in documents for topic in d["topics"])
+    frequent = sorted(counts, key=lambda topic: (-counts[topic], topic))[:topics]
+    chosen = [d for d in documents if not set(frequent).isdisjoint(d["topics"])]
+    chosen.sort(key=lambda d: (_moment(d["date"]), int(d["newid"])))
+    return _stories(chosen, frequent)
+
+
+def _reuters() -> list[dict[str, Any]]:
+    folder = _folder()
+    if folder is None:
+        msg = f"Reuters-21578 cannot be fetched: set {VARIABLE} to a folder that has {_REUTERS}"
+        raise DataNotFoundError(msg)
+    return _documents(_first(folder, [_REUTERS]))
+
+
+def _moment(date: str) -> datetime:
+    """Read 26-FEB-1987 15:01:01.79, with more spaces, fewer decimals or marks behind it."""
+    found = re.match(r"\s*(\d+)-([A-Z]{3})-(\d{4})\s+(\d+:\d+:\d+\.\d+)", date)
+    if found is None:
+        raise ValueError(f"a date like '26-FEB-1987 15:01:01.79' is expected, got {date!r}")
+    return datetime.strptime(" ".join(found.groups()), "%d %b %Y %H:%M:%S.%f")
 
 
 def _folder() -> Path | None:

@@ -10,7 +10,7 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, TypeVar
 
 import joblib
@@ -19,7 +19,7 @@ from threadpoolctl import ThreadpoolController
 Item = TypeVar("Item")
 
 
-class _OneThreadBlas:
+class _OneThreadBlas(AbstractContextManager[None]):
     """Holds BLAS at one thread while anybody tiles, and restores it when the last one leaves.
 
     BLAS limits belong to the process, so two fits in two threads that each saved and restored
@@ -29,46 +29,48 @@ class _OneThreadBlas:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._holders = 0
-        self._limiter: Any = None
-        self._controller: ThreadpoolController | None = None
-        self._budget = 1
+        self._libraries: list[Any] | None = None
+        self._limits: list[int] = []
 
-    def _blas(self) -> ThreadpoolController:
-        if self._controller is None:
-            self._controller = ThreadpoolController().select(user_api="blas")
-        return self._controller
+    def _blas(self) -> list[Any]:
+        if self._libraries is None:
+            self._libraries = ThreadpoolController().select(user_api="blas").lib_controllers
+        return self._libraries
 
     def budget(self) -> int:
         """Threads we may use: the current BLAS limit, capped by the usable cores."""
         with self._lock:
-            if self._holders:
-                return self._budget
-            limits = [lib.num_threads for lib in self._blas().lib_controllers]
+            limits = self._limits if self._holders else self._current()
         return max(1, min(max(limits, default=1), joblib.cpu_count()))
 
-    @contextmanager
-    def hold(self, budget: int) -> Iterator[None]:
+    def _current(self) -> list[int]:
+        return [library.num_threads for library in self._blas()]
+
+    def __enter__(self) -> None:
         with self._lock:
             if self._holders == 0:
-                self._budget = budget
-                self._limiter = self._blas().limit(limits=1)
+                self._limits = self._current()
+                self._set([1] * len(self._limits))
             self._holders += 1
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._holders -= 1
-                if self._holders == 0:
-                    self._limiter.restore_original_limits()
-                    self._limiter = None
+
+    def __exit__(self, *error: object) -> None:
+        with self._lock:
+            self._holders -= 1
+            if self._holders == 0:
+                self._set(self._limits)
+
+    def _set(self, limits: list[int]) -> None:
+        # by the libraries themselves: a limiter of threadpoolctl takes as long as ten updates
+        for library, limit in zip(self._blas(), limits, strict=True):
+            library.set_num_threads(limit)
 
     def after_fork(self) -> None:
         """A child inherits the counts of threads that do not exist in it: start afresh."""
-        limiter, holders = self._limiter, self._holders
+        holders = self._holders
         self._lock = threading.Lock()
-        self._holders, self._limiter = 0, None
-        if holders and limiter is not None:
-            limiter.restore_original_limits()
+        self._holders = 0
+        if holders:
+            self._set(self._limits)
 
 
 _one_thread_blas = _OneThreadBlas()
@@ -90,6 +92,15 @@ def thread_budget() -> int:
     return 1 if getattr(_inside, "worker", False) else _one_thread_blas.budget()
 
 
+def one_thread() -> AbstractContextManager[None]:
+    """Inside, BLAS has one thread: for many small products, which would wait for the others.
+
+    Where the cores are busy, waking a thread takes a thousand times as long as such a product.
+    Cost: a few millionths of a second.
+    """
+    return _one_thread_blas
+
+
 @contextmanager
 def shared_cores() -> Iterator[None]:
     """Inside, one :func:`for_each` after the other: threads are started once for all of them.
@@ -100,7 +111,7 @@ def shared_cores() -> Iterator[None]:
     if workers == 1 or getattr(_inside, "helpers", None) is not None:
         yield
         return
-    with _one_thread_blas.hold(workers), ThreadPoolExecutor(workers - 1) as helpers:
+    with _one_thread_blas, ThreadPoolExecutor(workers - 1) as helpers:
         _inside.helpers = helpers
         try:
             yield

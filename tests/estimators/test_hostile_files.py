@@ -20,7 +20,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import squareone
-from squareone import RLSClassifier, RLSRegressor
+from squareone import (
+    HierarchicalClassifier,
+    IncrementalRLSRegressor,
+    RLSClassifier,
+    RLSRegressor,
+    SecondOrderPerceptron,
+    SelectiveSamplingClassifier,
+)
 from squareone.errors import FileFormatError
 from squareone.files import container
 from squareone.kernels import Gaussian, Linear, Polynomial
@@ -32,6 +39,11 @@ MODELS = {
     "linear": RLSRegressor("linear", alpha=[0.1, 1.0]).fit(few, y[:9]),
     "classifier": RLSClassifier(alpha=0.1).fit(few, np.array(["ab", "c"])[two[:9]]),
     "pipeline": make_pipeline(StandardScaler(), RLSRegressor("linear", alpha=0.1)).fit(few, y[:9]),
+    "perceptron": SecondOrderPerceptron([0.1, 1.0], hypothesis="average").fit(few, three[:9]),
+    "points": SecondOrderPerceptron(kernel=Gaussian(1.0), budget=3).fit(few, three[:9]),
+    "sketch": IncrementalRLSRegressor(form="sketch", sketch_size=2).fit(few, y[:9]),
+    "sampler": SelectiveSamplingClassifier("randomized", form="diagonal").fit(few, two[:9]),
+    "hierarchy": HierarchicalClassifier({"a": ["b", "c"]}).fit(few, np.array(["b", "c"])[two[:9]]),
 }
 _ = MODELS["classifier"].calibration_, MODELS["regressor"].leverages_
 

@@ -14,8 +14,9 @@ from sklearn.datasets import dump_svmlight_file
 
 from experiments import report, sector
 from experiments.data import VARIABLE, DataNotFoundError, Rows
-from experiments.text_data import load_counts, load_newsgroups, load_reuters
-from experiments.text_features import log_tf_idf
+from experiments.first_order import one_pass, passive_aggressive, perceptron
+from experiments.text_data import load_counts, load_newsgroups, load_reuters, load_reuters_stream
+from experiments.text_features import log_tf_idf, running_tf_idf
 from experiments.text_protocol import draw
 
 POST = "From: a@b\nSubject: stars\n\nC writes:\n> what?\n\nThe moon.\n\n--\nA, of B"
@@ -164,3 +165,49 @@ def test_without_its_file_the_run_says_so(folder, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["sector"])
     sector.main()
     assert capsys.readouterr().out.startswith("skipped: the folder in SQUAREONE_DATA has no")
+
+
+def test_running_weights_know_of_no_later_document():
+    counts = np.array([[3, 0, 1], [1, 2, 0], [1, 0, 4]])
+    found = running_tf_idf(csr_matrix(counts, dtype=float)).toarray()
+    for t in range(1, 4):
+        df = np.count_nonzero(counts[:t], axis=0)
+        tf = np.where(counts[t - 1] > 0, 1 + np.log(np.maximum(counts[t - 1], 1)), 0.0)
+        expected = tf * (1 + np.log((t + 1) / (df + 1)))
+        assert_allclose(found[t - 1], expected / np.linalg.norm(expected), rtol=1e-14)
+
+
+def test_reuters_stream_is_in_the_order_of_its_dates(folder):
+    dates = {
+        "3": "9-MAR-1987  09:15:05.4",
+        "1": "26-FEB-1987 15:01:01.79",
+        "2": "10-MAR-1987 00:02:59.13&#5;&#5;&#5;RM",
+        "4": "1-MAR-1987 00:00:00.00",
+    }
+    topics = {"3": ["earn", "acq"], "1": ["earn"], "2": ["acq", "tin"], "4": []}
+    documents = [
+        {"date": date, "newid": key, "topics": topics[key], "title": key, "body": None}
+        for key, date in dates.items()
+    ]
+    write_lines(folder / "reuters21578.jsonl.xz", documents)
+    found = load_reuters_stream(2)
+    assert [text.strip() for text in found.X] == ["1", "3", "2"]
+    assert_array_equal(found.y, [[0, 1], [1, 1], [1, 0]])  # acq, earn
+
+
+def test_a_date_that_cannot_be_read_is_refused(folder):
+    document = {"date": "1987-03-09", "newid": "1", "topics": ["tin"], "title": "", "body": ""}
+    write_lines(folder / "reuters21578.jsonl.xz", [document])
+    with pytest.raises(ValueError, match="1987-03-09"):
+        load_reuters_stream()
+
+
+def test_first_order_learners_by_hand():
+    X = csr_matrix([[1.0, 0.0], [2.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    Y = np.array([[1.0], [1.0], [-1.0], [1.0]])
+    assert_allclose(one_pass(X, Y, perceptron)[:, 0], [0.0, 2.0, 0.0, 0.0])
+    assert_allclose(one_pass(X, Y, passive_aggressive)[:, 0], [0.0, 2.0, 0.0, 0.0])
+    late = np.array([False, True, True, True])
+    # PA: half of (2, 0) gives y·p = 1 there
+    assert_allclose(one_pass(X, Y, perceptron, late)[:, 0], [0.0, 0.0, 0.0, 1.0])
+    assert_allclose(one_pass(X, Y, passive_aggressive, late)[:, 0], [0.0, 0.0, 0.0, -0.5])

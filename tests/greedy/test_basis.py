@@ -62,8 +62,9 @@ def test_columns_that_wait_are_brought_up_to_date(distance):
     basis = Basis(n, 10, np.dtype(float))
     ready = basis.prepare(np.asfortranarray(columns))
     for j in range(10):
-        basis.advance(ready, slice(j, j + 1))
-        basis.append(ready.rest[:, j], ready.within[:, j])
+        own = ready.part(np.array([j]))
+        basis.advance(own)
+        basis.append(own.rest[:, 0], own.within[:, 0])
     assert basis.loss_of_orthogonality() <= 1e-13
     assert_allclose(basis.directions @ basis.triangle, columns, atol=1e-12)
     assert_allclose(basis.triangle, expected.triangle, atol=1e-10)
@@ -73,16 +74,36 @@ def test_some_columns_are_brought_up_to_date_and_then_all():
     first, waiting = rng.normal(size=(n, 4)), rng.normal(size=(n, 6))
     basis = Basis(n, 4, np.dtype(float))
     ready = basis.prepare(np.asfortranarray(waiting))
+    expected = waiting - first @ np.linalg.lstsq(first, waiting, rcond=None)[0]
     for j, column in enumerate(first.T):
         own = basis.prepare(np.asfortranarray(column[:, None]))
         basis.append(own.rest[:, 0], own.within[:, 0])
-        basis.advance(ready, slice(j, j + 2))
+        basis.advance(ready.part(np.arange(j, j + 2)))  # a copy: the others stay behind
+        if j == 1:
+            basis.advance(ready)
+            assert ready.done == 2
     basis.advance(ready)
     assert ready.done == 4
-    expected = waiting - first @ np.linalg.lstsq(first, waiting, rcond=None)[0]
     assert_allclose(ready.rest, expected, atol=1e-13)
     assert_allclose(basis.directions @ ready.within + ready.rest, waiting, atol=1e-13)
     assert_allclose(ready.lengths, np.linalg.norm(waiting, axis=0))
+
+
+@pytest.mark.parametrize("first", [1, 4, 100])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("sigma", [1.0, 5.0])
+def test_directions_that_have_most_of_a_column_are_taken_off_again(
+    first, dtype, sigma, monkeypatch
+):
+    """However they are cut in pieces, the columns are orthogonal, and give themselves back."""
+    monkeypatch.setattr("squareone.greedy.basis._FIRST", first)
+    x = np.linspace(-3, 3, n)
+    columns = np.exp(-np.square(x[:, None] - x[::3]) / (2 * sigma**2)) + 1e-2 * np.eye(n)[:, ::3]
+    basis, eps = appended(columns.astype(dtype), dtype), np.finfo(dtype).eps
+    assert basis.loss_of_orthogonality() <= 20 * eps
+    assert_allclose(basis.directions.astype(float) @ basis.triangle, columns, atol=100 * eps)
+    ready = basis.prepare(np.asfortranarray(columns[:, :2] + np.eye(n)[:, 1:3], dtype=dtype))
+    assert (np.linalg.norm(ready.rest, axis=0) >= 0.1 * ready.met).all()
 
 
 def test_a_column_of_which_little_is_left_is_made_orthogonal_again():

@@ -20,6 +20,7 @@ from squareone import (
 )
 from squareone.kernels import Gaussian, Linear
 from squareone.online import Deterministic, PrimalLearners, Randomised, Sampler
+from squareone.online.rules import Seen
 from tests.reference import online as reference
 
 FORMS = ["primal", "dual", "diagonal", "sketch"]
@@ -190,6 +191,22 @@ def test_randomised_sampling_is_its_definition(form):
     assert np.array_equal(model.queried_, run.asked)
     np.testing.assert_allclose(model.online_decisions_, run.margins, atol=1e-9)
     assert 0 < model.label_rate_ < 1
+
+
+def test_the_margin_without_the_row_is_larger_and_asks_less():
+    rates = {}
+    X, y = rows(400)
+    for margin in ("with_row", "without_row"):
+        model = SelectiveSamplingClassifier("randomized", a=0.1, b=0.2, margin=margin)
+        rates[margin] = model.fit(X, y).label_rate_
+    assert rates["without_row"] < rates["with_row"]
+    p, r = np.array([0.4]), np.array([0.5])
+    none = np.zeros(1)
+    seen = Seen(p, lambda: r, 1, none, none, none, none, none)
+    rule = Randomised(0.1, 0, with_row=False)
+    for draw, asks in ((0.1 / (0.1 + 0.4 + 0.5 * 0.16 * 1.5) - 1e-9, True), (0.17, False)):
+        rule._draws = lambda number, size, draw=draw: np.array([draw])
+        assert rule.asks(seen)[0] == asks
 
 
 @pytest.mark.parametrize("form", EXACT)

@@ -377,14 +377,15 @@ def test_the_scale_of_y_does_not_matter(selection, exponent, stopping):
 
 
 @weighted_or_not
-@pytest.mark.parametrize("pool", [1, 3, 1000])
+@pytest.mark.parametrize(("pool", "waiting"), [(1, 1), (3, 3), (3, 80), (1000, 5), (1000, 1000)])
 @pytest.mark.parametrize("kernels", [1, 2])
-def test_blocks_of_the_pool_do_not_matter(weighted, pool, kernels, monkeypatch):
+def test_columns_that_wait_do_not_matter(weighted, pool, waiting, kernels, monkeypatch):
     data = make_data(60, D, weighted=weighted)
     kernel = [Gaussian(2.0), Laplacian(1.0)][:kernels]
     more = {"max_centers": 25, "stopping": 25, "epsilon": 1e-3}
     expected = fitted(kernel, data, **more)
     monkeypatch.setattr("squareone.greedy.choosing._POOL", pool)
+    monkeypatch.setattr("squareone.greedy.choosing._WAITING", waiting)
     found = fitted(kernel, data, **more)
     assert order(found) == order(expected)
     assert_allclose(found.predict(data.X_new), expected.predict(data.X_new), rtol=1e-7)

@@ -91,3 +91,26 @@ def test_sums_can_be_taken_apart_again():
     again = FeatureSums.from_state(whole.state(30))
     assert_allclose(again.gram, whole.gram)
     assert again.total == whole.total
+
+
+def test_directions_that_save_little_stay_with_the_rest():
+    """Three large ones, of which the last two are alike, and then a plateau."""
+    values = np.r_[1.0, 0.05, 0.05, np.full(40, 0.005), np.full(20, 1e-4)]
+    basis, _ = np.linalg.qr(rng.standard_normal((values.size, values.size)))
+    L = np.linalg.cholesky((basis * values) @ basis.T)
+    apart = Deflation(L, 1e4, np.dtype(float))
+    assert apart.size == 3
+    assert apart.amplified == pytest.approx(1e4 * 0.005, rel=0.2)
+    large = basis[:, :3]
+    assert_allclose(apart.within(large[:, 1]), large[:, 1], atol=1e-2)
+    assert_allclose(apart.vectors @ apart.along(large[:, 1]), apart.within(large[:, 1]))
+
+
+def test_a_shift_within_the_directions_apart_changes_nothing(monkeypatch):
+    """Sums of shifted features centred again are those of features that are not shifted."""
+    _, factor = fitted(1.5, np.float32, monkeypatch, sums="apart")
+    _, reference = fitted(1.5, np.float64, monkeypatch, sums="divided")
+    assert factor._apart is not None
+    assert_allclose(factor._apart.within(factor._shift), factor._shift, atol=1e-6)
+    assert np.linalg.norm(factor._shift) > 0.5 * np.linalg.norm(reference._shift)
+    assert_allclose(factor._mean, reference._mean, rtol=1e-4, atol=1e-6)

@@ -38,9 +38,9 @@ from .reading import read
 
 # Parameters that may be numbers.
 _NUMBERS = ("max_centers", "candidates", "stopping", "lambda_update", "epsilon", "condition_limit")
-# Columns of the kernel matrix that are there beside those of the basis for a while, and columns
-# for every target.
-_BESIDE, _FOR_TARGETS = 96, 3
+# Columns of the kernel matrix that are there beside those of the basis (those that wait, those on
+# their way, a few numbers of every row), and columns for every target.
+_BESIDE, _FOR_TARGETS = 116, 3
 # Columns of the kernel matrix that several models may share, at most.
 _SHARED_BYTES = 512 * 2**20
 

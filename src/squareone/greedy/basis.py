@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 from ..arrays import Array
 
-# A column that keeps less than this share of its length is orthogonalised once more: what is left
-# is orthogonal to working precision divided by it.
-_SHORT = 0.1
+# A direction is taken off a column once more where less than this share of the column is left in
+# the end: what is left is orthogonal to it to working precision divided by the share.
+_SHORT = 0.2
 # Times at most; a column that still shrinks is one of the others, and rounding.
 _PASSES = 4
+# The first directions, which are taken off before the next ones, so many again, and so on by
+# doubling: they have most of a column, and only they have to be taken off once more.
+_FIRST = 32
 
 
 @dataclass
@@ -22,21 +26,37 @@ class Ready:
     Attributes
     ----------
     rest : array (n, b)
-        What is left of them.
-    within : array (room, b)
+        What is left of them, in Fortran order.
+    within : array (done, b)
         Coefficients of what was taken off.
+    met : array (done, b)
+        Lengths of what there was when a direction was last taken off.
     lengths : array (b,)
         Of the columns as they were.
-    done : int
     repeats : array (b,)
         How often each was made orthogonal once more, because too little had been left of it.
     """
 
     rest: Array
     within: Array
+    met: Array
     lengths: Array
-    done: int
     repeats: Array
+
+    @property
+    def done(self) -> int:
+        """How many directions they are orthogonal to."""
+        return self.within.shape[0]
+
+    def part(self, which: Array) -> Ready:
+        """Some of the columns, copied."""
+        return Ready(
+            rest=self.rest.T[which].T,
+            within=self.within[:, which],
+            met=self.met[:, which],
+            lengths=self.lengths[which],
+            repeats=self.repeats[which],
+        )
 
 
 class Basis:
@@ -66,39 +86,52 @@ class Basis:
         return self._R[: self.size, : self.size]
 
     def prepare(self, columns: Array) -> Ready:
-        """``columns`` (n, b), which are overwritten, less what the basis has of them.
+        """``columns`` (n, b) in Fortran order, overwritten, less what the basis has of them.
 
-        **Cost**: 4nmb flops for each of one or two passes, all of it in products of matrices.
+        **Cost**: 4nmb flops in products of matrices, and as many for those of the m directions that
+        have to be taken off twice.
         """
         b = columns.shape[1]
-        lengths = np.linalg.norm(columns, axis=0).astype(np.float64)
-        ready = Ready(columns, np.zeros((self.size, b)), lengths, 0, np.zeros(b, int))
+        ready = Ready(
+            rest=columns,
+            within=np.zeros((0, b)),
+            met=np.zeros((0, b)),
+            lengths=_lengths(columns),
+            repeats=np.zeros(b, int),
+        )
         self.advance(ready)
         return ready
 
-    def advance(self, ready: Ready, which: slice = slice(None)) -> None:
-        """Take off what the basis has got since, from all columns or some of them."""
-        if ready.within.shape[0] < self.size:
-            grown = np.zeros((self.size, ready.within.shape[1]))
-            grown[: ready.within.shape[0]] = ready.within
-            ready.within = grown
-        rest = ready.rest[:, which]
-        start = ready.done
-        for turn in range(_PASSES):
-            before = np.linalg.norm(rest, axis=0)
-            if start < self.size:
-                Q = self._Q[:, start : self.size]
-                found = Q.T @ rest
-                rest -= Q @ found
-                ready.within[start : self.size, which] += found
-            after = np.linalg.norm(rest, axis=0)
-            start = 0  # what was orthogonal to the first ones may not be beside so little
-            short = after < _SHORT * before
-            if not short.any() or turn + 1 == _PASSES:
+    def advance(self, ready: Ready) -> None:
+        """Take off what the basis has got since. **Cost**: 4nb flops for a direction."""
+        start, more = ready.done, np.zeros((self.size - ready.done, ready.lengths.size))
+        ready.within, ready.met = np.vstack([ready.within, more]), np.vstack([ready.met, more])
+        left = self._take_off(ready, start, self.size)
+        for _ in range(_PASSES - 1):
+            # what was orthogonal to the first ones may not be beside so little
+            short = _SHORT * ready.met > left
+            if not short.any():
                 break
-            ready.repeats[which] += short
-        if which == slice(None):
-            ready.done = self.size
+            ready.repeats += short.any(axis=0)
+            left = self._take_off(ready, 0, 1 + int(np.flatnonzero(short.any(axis=1))[-1]))
+
+    def _take_off(self, ready: Ready, start: int, stop: int) -> Array:
+        """Take off the directions from ``start`` to ``stop``; the lengths (b,) that are left."""
+        squares = []
+        for piece in _pieces(start, stop):
+            Q = self._Q[:, piece]
+            found = Q.T @ ready.rest
+            rest = ready.rest.T  # a product by rows, as they are stored, is twice as fast
+            rest -= found.T @ Q.T
+            ready.within[piece] += found
+            squares.append(np.square(found, dtype=np.float64).sum(axis=0))
+        left = _lengths(ready.rest)
+        # Pythagoras: no pass over the columns for every piece
+        met = np.square(left)
+        for piece, gone in zip(_pieces(start, stop)[::-1], squares[::-1], strict=True):
+            met = met + gone
+            ready.met[piece] = np.sqrt(met)
+        return left
 
     def append(self, rest: Array, within: Array) -> float:
         """Add a column that is orthogonal to the others, and return its length."""
@@ -118,3 +151,18 @@ class Basis:
         """The largest |qᵢᵀqⱼ|, i ≠ j, and |qᵢᵀqᵢ − 1|: nm² flops, for whoever asks."""
         G = self.directions.T @ self.directions
         return float(np.abs(G - np.eye(self.size)).max(initial=0.0))
+
+
+def _lengths(columns: Array) -> Array:
+    """Of ``columns`` (n, b) in Fortran order: (b,), in float64."""
+    return np.array([np.linalg.norm(column) for column in columns.T], dtype=np.float64)
+
+
+def _pieces(start: int, stop: int) -> list[slice]:
+    """``start`` to ``stop``, cut at the first directions, twice as many, and so on."""
+    edges, edge = [start], _FIRST
+    while edge < stop:
+        if edge > start:
+            edges.append(edge)
+        edge *= 2
+    return [slice(a, b) for a, b in pairwise([*edges, stop]) if a < b]

@@ -11,10 +11,14 @@ import numpy as np
 from ..arrays import Array, blocks
 from .basis import Basis, Ready
 from .columns import Columns
+from .residual import Residual
+from .waiting import Waiting
 
-# Points whose columns are made orthogonal together: the largest residuals of now are among those of
-# the next steps, and a product with a block of columns takes hardly longer than with one.
+# Columns that are made orthogonal together: the largest residuals of now are among those of the
+# next steps, and a product with a block of columns takes hardly longer than with one.
 _POOL = 16
+# Columns that may wait until their points have the largest residual: nearly all do in the end.
+_WAITING = 80
 # Kernel values that are looked at together.
 _BLOCK = 4_194_304
 
@@ -26,7 +30,7 @@ class State:
     Attributes
     ----------
     basis : Basis
-    residual : array (n, t)
+    residual : Residual
         Of the regularised fit, not scaled by weights.
     unexplained : array (n, t)
         Of the unregularised one, scaled: orthogonal to the basis.
@@ -35,7 +39,7 @@ class State:
     """
 
     basis: Basis
-    residual: Array
+    residual: Residual
     unexplained: Array
     penalty: float
 
@@ -83,23 +87,24 @@ class Chooser(ABC):
             return there
         return np.sort(self._rng.choice(there, self._subset, replace=False))
 
-    def _best_of(self, state: State, ready: Ready, which: slice, numbers: Array) -> Choice | None:
+    def _best_of(self, state: State, ready: Ready, numbers: Array) -> Choice | None:
         """The one of some columns that reduces the regularised loss most."""
-        rest = ready.rest[:, which]
-        squares = np.square(np.linalg.norm(rest, axis=0).astype(np.float64))
-        short = squares <= np.square(self._least * ready.lengths[which])
+        squares = np.square(np.linalg.norm(ready.rest, axis=0).astype(np.float64))
+        short = squares <= np.square(self._least * ready.lengths)
         if short.any():
             self.open[numbers[short]] = False
             self.skipped += int(short.sum())
         if short.all():
             return None
-        products = rest.T.astype(np.float64) @ state.unexplained
+        products = ready.rest.T.astype(np.float64, copy=False) @ state.unexplained
         gains = np.where(short, -1.0, gain(products, squares, state.penalty))
         j = int(np.argmax(gains))
         self.open[numbers[j]] = False
-        place = which.start + j
         return Choice(
-            int(numbers[j]), rest[:, j], ready.within[:, place], int(ready.repeats[place])
+            candidate=int(numbers[j]),
+            rest=ready.rest[:, j],
+            within=ready.within[:, j],
+            repeats=int(ready.repeats[j]),
         )
 
 
@@ -113,57 +118,52 @@ def gain(products: Array, squares: Array, penalty: float) -> Array:
 class LargestResidual(Chooser):
     """The point with the largest residual, and the kernel that gains most there.
 
-    **Cost**: with Q in memory, about two passes over it for a step, of which those of several steps
-    are done together.
+    **Cost**: 4nm flops for the column of a step, most of them in products for several of them;
+    columns that wait, n numbers each.
     """
 
     def __init__(self, columns: Columns, subset: int | None, rng: np.random.RandomState) -> None:
         super().__init__(columns, subset, rng)
         self._kernels = len(columns.kernels)
-        self._size = 1 if subset is not None else max(1, _POOL // self._kernels)
-        self._pool: Ready | None = None
-        self._numbers = np.empty(0, int)  # of the candidates in the pool
-        self._order = np.empty(0, int)  # of their points
+        together = min(_POOL, _WAITING) // self._kernels
+        self._together = 1 if subset is not None else max(1, together)
+        self._waiting = Waiting(_WAITING)
 
     def next(self, state: State) -> Choice | None:
         """See :class:`Chooser`."""
         n = self.columns.n
-        sizes = np.linalg.norm(state.residual, axis=1)
         while self.open.any():
-            points = self.open if self._kernels == 1 else self.open.reshape(-1, n).any(axis=0)
+            points: Array = np.any(self.open.reshape(-1, n), axis=0)
             if self._subset is not None:
                 points = np.isin(np.arange(n), self._drawn() % n)
-            scores = np.where(points, sizes, -1.0)
-            point = int(np.argmax(scores))
-            self._require(state, point, scores)
-            assert self._pool is not None
-            which = self._places(point)
-            state.basis.advance(self._pool, which)
-            found = self._best_of(state, self._pool, which, self._numbers[which])
+            point = state.residual.largest(points)
+            if point not in self._waiting:
+                self._prepare(state, point, points)
+            numbers, ready = self._waiting.take(point)
+            state.basis.advance(ready)
+            found = self._best_of(state, ready, numbers)
+            others = np.flatnonzero(self.open[numbers])
+            if others.size:
+                self._waiting.put(point, numbers[others], ready.part(others))
             if found is not None:
                 return found
         return None
 
-    def _places(self, point: int) -> slice:
-        """Where the columns of a point are in the pool; empty if they are not."""
-        first = int(np.searchsorted(self._order, point))
-        last = first
-        while last < self._order.size and self._order[last] == point:
-            last += 1
-        return slice(first, last)
-
-    def _require(self, state: State, point: int, scores: Array) -> None:
-        """See to it that the columns of a point are in the pool, with those likely to come next."""
-        n, which = self.columns.n, self._places(point)
-        if which.stop > which.start and self.open[self._numbers[which]].all():
-            return
-        most = min(self._size, int(np.count_nonzero(scores >= 0)))
+    def _prepare(self, state: State, point: int, points: Array) -> None:
+        """Make the columns of a point orthogonal, with those that are likely to come next."""
+        n, sizes = self.columns.n, state.residual.sizes
+        scores = np.where(points, sizes, -1.0)
+        scores[self._waiting.points()] = -1.0
+        scores[point] = np.inf
+        most = min(self._together, int(np.count_nonzero(scores >= 0)))
         largest = np.argpartition(-scores, most - 1)[:most]
-        points = np.union1d(largest, [point])  # the candidates of one stand side by side
-        numbers = (points[:, None] + n * np.arange(self._kernels)).ravel()
-        self._numbers = numbers[self.open[numbers]]
-        self._order = self._numbers % n
-        self._pool = state.basis.prepare(self.columns.of(self._numbers))
+        numbers = (largest[:, None] + n * np.arange(self._kernels)).ravel()
+        numbers = numbers[self.open[numbers]]
+        self._waiting.make_room(numbers.size, sizes)
+        ready = state.basis.prepare(self.columns.of(numbers))
+        for each in largest.tolist():
+            own = np.flatnonzero(numbers % n == each)
+            self._waiting.put(each, numbers[own], ready.part(own))
 
 
 class LargestGain(Chooser):
@@ -188,7 +188,7 @@ class LargestGain(Chooser):
             if numbers.size == 0:
                 return None
             ready = state.basis.prepare(self.columns.of(numbers))
-            found = self._best_of(state, ready, slice(0, numbers.size), numbers)
+            found = self._best_of(state, ready, numbers)
             if found is not None:
                 return found
         return None

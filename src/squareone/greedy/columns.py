@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..arrays import Array
 from ..kernels import Kernel
-from ..kernels.tiles import kernel_rectangle
-from ..rows import rows_of
+from ..kernels.tiles import kernel_columns, kernel_rectangle
+from ..rows import Stream, rows_of
 
 # Rows that are read at a time.
 _ROWS = 65_536
@@ -39,7 +39,8 @@ class Columns:
 
     Notes
     -----
-    **Cost**: n·d multiplications for a column; memory for the columns, as many as are kept.
+    **Cost**: n·d multiplications for a column; memory for the columns, as many as are kept, and up
+    to n·d numbers for prepared rows.
     """
 
     def __init__(
@@ -60,6 +61,7 @@ class Columns:
         self.dtype = known.dtype
         self._root = root
         self._epsilon = epsilon
+        self._prepared: Callable[[Any], Array] | None = None
         self._kept: dict[int, Array] = {}
         self._room = int(kept_bytes // (self.n * self.dtype.itemsize))
 
@@ -92,9 +94,7 @@ class Columns:
         if self.matrices is not None:
             K[...] = self.matrices[number][:, points]
         else:
-            centers = rows_of(self.X)[points].X
-            for part, block in rows_of(self.X).row_blocks(_ROWS):
-                K[part] = kernel_rectangle(kernel, block.X, centers)
+            self._evaluate(kernel, rows_of(self.X)[points].X, K)
         if self._epsilon:
             shift = np.full(points.size, self._epsilon)
             if self._root is not None:
@@ -103,3 +103,13 @@ class Columns:
         if self._root is not None:
             K *= self._root[:, None]
         return K
+
+    def _evaluate(self, kernel: Kernel, centers: Any, K: Array) -> None:
+        """Write k between all rows and ``centers`` (b, d) into ``K`` (n, b)."""
+        if len(self.kernels) == 1 and self.n <= _ROWS and not isinstance(self.X, Stream):
+            if self._prepared is None:
+                self._prepared = kernel_columns(kernel, self.X)
+            K[...] = self._prepared(centers)
+            return
+        for part, block in rows_of(self.X).row_blocks(_ROWS):
+            K[part] = kernel_rectangle(kernel, block.X, centers)

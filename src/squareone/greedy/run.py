@@ -14,6 +14,7 @@ from .columns import Columns
 from .follower import Follower
 from .path import GreedyPath, filtered
 from .penalty import Fit, Update
+from .residual import Residual
 from .stopping import best_of, long_ago
 
 
@@ -94,8 +95,8 @@ def greedy_path(
 
     Notes
     -----
-    **Cost**, for m centers and n rows: 4nm² flops for one pass of orthogonalisation, of which
-    ill-conditioned columns need two, and mnd for the columns; nm numbers.
+    **Cost**, for m centers and n rows: 2nm² flops to make columns orthogonal, up to four times that
+    where they are ill-conditioned, and mnd for the columns; nm numbers.
     """
     run = _Run(columns, targets, root, update, rule.most, intercept)
     run.begin(watched)
@@ -153,6 +154,7 @@ class _Run:
             self.unexplained *= root[:, None]
         self._scale = float(np.square(self.unexplained).sum())
         self.basis = Basis(columns.n, most + self.free, columns.dtype)
+        self._residual = Residual(self.basis, self.unexplained, root)
         self.projections = np.empty((0, targets.shape[1]))
         self.penalty = 0.0
         self.chosen: list[int] = []
@@ -187,7 +189,7 @@ class _Run:
 
     def _project(self) -> None:
         """Move what the new column explains from the residual to its coefficient."""
-        q = self.basis.directions[:, -1].astype(np.float64)
+        q = self.basis.directions[:, -1].astype(np.float64, copy=False)
         z = q @ self.unexplained
         self.unexplained -= q[:, None] * z
         self.projections = np.vstack([self.projections, z])
@@ -213,15 +215,8 @@ class _Run:
 
     def state(self) -> State:
         """For whoever chooses."""
-        missing = self.projections - self.weights()
-        residual = self.unexplained
-        eps = float(np.finfo(self.columns.dtype).eps)
-        # the pass over Q is spared where λ is too small to change anything
-        if np.square(missing).sum() > eps**2 * self.fit.unexplained:
-            residual = residual + self.basis.combined(missing)
-        if self._root is not None:
-            residual = residual / self._root[:, None]
-        return State(self.basis, residual, self.unexplained, self.penalty)
+        self._residual.update(self.projections - self.weights())
+        return State(self.basis, self._residual, self.unexplained, self.penalty)
 
     def exhausted(self) -> bool:
         """Whether the residual is nothing but rounding."""
@@ -254,19 +249,19 @@ class _Run:
         """All there is to remember."""
         penalties, gcv, errors, degrees, conditions = np.array(self._records).T
         return GreedyPath(
-            self.columns.n,
-            np.array(self.chosen, int),
-            self.basis.triangle.copy(),
-            self.projections,
-            penalties,
-            gcv,
-            values,
-            errors,
-            degrees,
-            conditions,
-            np.array(self._repeats, int),
-            self.free,
-            best,
-            ended,
-            skipped,
+            n=self.columns.n,
+            candidates=np.array(self.chosen, int),
+            triangle=self.basis.triangle.copy(),
+            projections=self.projections,
+            penalties=penalties,
+            gcv=gcv,
+            criterion=values,
+            errors=errors,
+            degrees=degrees,
+            conditions=conditions,
+            repeats=np.array(self._repeats, int),
+            free=self.free,
+            best=best,
+            ended=ended,
+            skipped=skipped,
         )

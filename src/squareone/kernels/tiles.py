@@ -96,14 +96,37 @@ def kernel_rectangle(kernel: Kernel, X: Any, Y: Any) -> Array:
     right = kernel.right(Y, origin)
     K = np.empty((X.shape[0], Y.shape[0]), X.dtype)
     for part, rows in _stored_alike(X, Y):
-        left, result = kernel.left(rows, origin), K[part]
-
-        def fill(tile: tuple[slice, slice], left: Any = left, result: Array = result) -> None:
-            kernel.fill(left[tile[0]], right[tile[1]], result[tile])
-
-        sides = blocks(result.shape[0], TILE), blocks(Y.shape[0], TILE)
-        for_each(fill, [(i, j) for i in sides[0] for j in sides[1]])
+        _fill_rectangle(kernel, kernel.left(rows, origin), right, K[part])
     return K
+
+
+def kernel_columns(kernel: Kernel, X: Any) -> Callable[[Any], Array]:
+    """k between rows ``X`` (n, d), prepared once, and any ``Y`` (m, d) stored alike → (n, m).
+
+    For few rows at a time: to prepare those of ``X`` takes longer than to evaluate a few columns.
+
+    Cost: n·m·d multiplications for every call; the prepared rows stay in memory, about as many
+    numbers as ``X`` has.
+    """
+    origin = origin_of(X)
+    left = kernel.left(X, origin)
+
+    def columns(Y: Any) -> Array:
+        K = np.empty((X.shape[0], Y.shape[0]), X.dtype)
+        _fill_rectangle(kernel, left, kernel.right(Y, origin), K)
+        return K
+
+    return columns
+
+
+def _fill_rectangle(kernel: Kernel, left: Any, right: Any, K: Array) -> None:
+    """Write k between prepared rows into ``K`` (n, m), tile by tile."""
+
+    def fill(tile: tuple[slice, slice]) -> None:
+        kernel.fill(left[tile[0]], right[tile[1]], K[tile])
+
+    sides = blocks(K.shape[0], TILE), blocks(K.shape[1], TILE)
+    for_each(fill, [(i, j) for i in sides[0] for j in sides[1]])
 
 
 def kernel_product(kernel: Kernel, X: Any, Y: Any, C: Array) -> Array:

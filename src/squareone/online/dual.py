@@ -8,19 +8,13 @@ import numpy as np
 from scipy.linalg import qr_delete
 from scipy.sparse import issparse
 
-from ..arrays import (
-    Array,
-    calm_blas,
-    cholesky,
-    cholesky_solve,
-    solve_transposed,
-    solve_triangular,
-)
+from ..arrays import Array, calm_blas, cholesky, solve_transposed, solve_triangular
 from ..errors import SingularSystemError
 from ..kernels import Kernel
 from ..kernels.tiles import kernel_matrix, kernel_rectangle
 from .learners import Learners, State
 from .support import SupportPoints, grown
+from .triangle import GrowingTriangle
 
 # Updates after which coefficients are computed from the factor and the targets again.
 _REFRESH = 256
@@ -33,7 +27,7 @@ class _Factor:
 
     def __init__(self, c: int) -> None:
         self.members = np.empty(0, int)  # places among the support points
-        self._L = np.zeros((0, 0))
+        self.triangle = GrowingTriangle()
         self.targets = np.empty((0, c))
         self.since = 0
 
@@ -41,46 +35,33 @@ class _Factor:
     def size(self) -> int:
         return self.members.size
 
-    @property
-    def triangle(self) -> Array:
-        """(m, m), C-ordered, lower triangle."""
-        return self._L[: self.size, : self.size]
-
-    def divided(self, k: Array) -> Array:
-        """L⁻¹k for kernel values ``k`` (m,)."""
-        return solve_triangular(self.triangle, k[:, None])[:, 0]
-
     def extend(self, places: list[int], rows: Array, corner: Array, Y: Array) -> None:
         """Points with their rows of L (b, m), and the lower triangle (b, b) among themselves."""
-        m, b = self.size, len(places)
-        self._L = grown(self._L, (m + b, m + b))
-        self._L[m : m + b, :m] = rows
-        self._L[m : m + b, m : m + b] = np.tril(corner)
+        self.triangle.extend(rows, corner)
         self.members = np.append(self.members, places)
         self.targets = np.vstack([self.targets, Y])
-        self.since += b
+        self.since += 1
 
     def remove(self, index: int) -> None:
         """Take a point out: O(m²)."""
         m = self.size
-        R = np.triu(self.triangle.T)
-        _, R = qr_delete(np.eye(m), R, index, which="col")
+        _, R = qr_delete(np.eye(m), self.triangle.dense().T, index, which="col")
         R = R[: m - 1]
         R *= np.where(np.diagonal(R) < 0, -1.0, 1.0)[:, None]
         self.members = np.delete(self.members, index)
         self.targets = np.delete(self.targets, index, axis=0)
-        self._L[: m - 1, : m - 1] = R.T
+        self.triangle = GrowingTriangle.of(R.T)
 
     def coefficients(self) -> Array:
         """(aI + K)⁻¹y (m, c)."""
-        return cholesky_solve(np.ascontiguousarray(self.triangle), self.targets)
+        return self.triangle.solve_transposed(self.triangle.solve(self.targets))
 
 
 class DualLearners(Learners):
     """Coefficients of support points: the rows that were learned by any group.
 
     A margin costs as many kernel values as there are points, an update m² for the m points of its
-    group. Memory: the points, and m²/2 to 2m² numbers for every group.
+    group. Memory: the points, and m²/2 to m² numbers for every group.
 
     Parameters
     ----------
@@ -157,7 +138,9 @@ class DualLearners(Learners):
         found = np.full(self.groups, own)
         for group, factor in enumerate(self._factors):
             if factor.size:
-                found[group] -= float(np.square(factor.divided(k[factor.members])).sum())
+                found[group] -= float(
+                    np.square(factor.triangle.solve(k[factor.members, None])).sum()
+                )
         return np.maximum(found, 0.0) / self.a
 
     def learn(self, i: int, group: int, y: Array) -> None:
@@ -167,16 +150,14 @@ class DualLearners(Learners):
         place = self._place(i)
         members = factor.members
         k = self._K[i, members]
-        row = factor.divided(k) if members.size else np.empty(0)
-        pivot = self.a + float(self._own[i]) - float(row @ row)
+        row = factor.triangle.solve(k[:, None])
+        pivot = self.a + float(self._own[i]) - float(np.square(row).sum())
         pivot = max(pivot, self.a)  # which it is but for rounding
         C = self._C[:, columns]
         gamma = (y - k @ C[members]) / pivot
-        if members.size:
-            beta = solve_transposed(factor.triangle, row[:, None])
-            C[members] -= beta * gamma
+        C[members] -= factor.triangle.solve_transposed(row) * gamma
         C[place] = gamma
-        factor.extend([place], row, np.full((1, 1), np.sqrt(pivot)), y)
+        factor.extend([place], row.T, np.full((1, 1), np.sqrt(pivot)), y[None])
         self._users[place] += 1
         if factor.since >= _REFRESH:
             self._solve(group)
@@ -198,8 +179,7 @@ class DualLearners(Learners):
         factor = self._factors[0]
         members = factor.members
         K = np.ascontiguousarray(self._K[:, members])
-        triangle = np.ascontiguousarray(factor.triangle)
-        Z = solve_triangular(triangle, K.T)
+        Z = factor.triangle.solve(K.T)
         S = self._within - Z.T @ Z
         S.flat[:: b + 1] += self.a
         with calm_blas(b):
@@ -212,7 +192,7 @@ class DualLearners(Learners):
                 raise SingularSystemError(f"{msg} is needed") from None
             E = solve_triangular(S, Y - K @ self._C[members])
             gamma = solve_transposed(S, E)
-        beta = solve_transposed(triangle, Z @ gamma)
+        beta = factor.triangle.solve_transposed(Z @ gamma)
         places = self._places_of_block()
         self._C[members] -= beta
         self._C[places] = gamma
@@ -285,7 +265,7 @@ class DualLearners(Learners):
     def log_determinants(self) -> Array:
         return np.array(
             [
-                2.0 * np.log(np.diagonal(f.triangle)).sum() - f.size * np.log(self.a)
+                2.0 * np.log(f.triangle.diagonal()).sum() - f.size * np.log(self.a)
                 for f in self._factors
             ]
         )
@@ -305,7 +285,8 @@ class DualLearners(Learners):
         if like is not None:
             other = self._factors[like]
             factor.members, factor.targets = other.members.copy(), sign * other.targets
-            factor._L, factor.since = other._L.copy(), other.since
+            factor.triangle = GrowingTriangle.of(other.triangle.dense())
+            factor.since = other.since
             self._users[factor.members] += 1
         self._factors.append(factor)
 
@@ -324,7 +305,7 @@ class DualLearners(Learners):
             "groups": [
                 {
                     "members": f.members.copy(),
-                    "L": np.tril(f.triangle),
+                    "L": f.triangle.dense(),
                     "targets": f.targets,
                     "since": int(f.since),
                 }
@@ -343,7 +324,8 @@ class DualLearners(Learners):
         self._factors = []
         for each in state["groups"]:
             factor = self._factor()
-            factor.members, factor._L = each["members"].copy(), each["L"].copy()
+            factor.members = each["members"].copy()
+            factor.triangle = GrowingTriangle.of(each["L"])
             factor.targets, factor.since = each["targets"].copy(), int(each["since"])
             self._users[factor.members] += 1
             self._factors.append(factor)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array
+from ..threads import one_thread
 from .learners import Learners, State
 from .run import Run
 
@@ -70,12 +71,13 @@ class SideBySide(Engine):
         for run in self.runs:
             run.learners.block(X)
         single = len(self.runs) == 1
-        for i in range(Y.shape[0]):
-            best = self.runs[0] if single else self.best
-            for run in self.runs:
-                p = run.step(i, Y[i])
-                if run is best:
-                    margins[i] = p
+        with one_thread():
+            for i in range(Y.shape[0]):
+                best = self.runs[0] if single else self.best
+                for run in self.runs:
+                    p = run.step(i, Y[i])
+                    if run is best:
+                        margins[i] = p
         for run in self.runs:
             run.end_of_block(Y)
         return margins

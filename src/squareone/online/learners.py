@@ -9,6 +9,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from ..arrays import Array
+from ..threads import one_thread
 
 #: Numbers and arrays by name, enough to go on from.
 State = dict[str, Any]
@@ -85,9 +86,10 @@ class Learners(ABC):
             y less its margin, before it was learned.
         """
         errors = np.empty_like(Y)
-        for i in range(Y.shape[0]):
-            errors[i] = Y[i] - self.margins(i)
-            self.learn(i, 0, Y[i])
+        with one_thread():
+            for i in range(Y.shape[0]):
+                errors[i] = Y[i] - self.margins(i)
+                self.learn(i, 0, Y[i])
         return errors
 
     @abstractmethod

@@ -91,10 +91,11 @@ class Accepting(Deterministic):
 
 
 class Randomised(Rule):
-    """With probability b/(b + (|p| + ½p²)/(1 + r)), p the margin and r the spread.
+    """With probability b/(b + |p̂| + ½p̂²(1 + r)), p̂ the margin and r the spread.
 
-    Cesa-Bianchi, Gentile and Zaniboni (2006). Random numbers depend on the seed, the round and the
-    label alone, not on how the rows were shared out over calls.
+    Cesa-Bianchi, Gentile and Zaniboni (2006), where the row is in the A of its margin. Random
+    numbers depend on the seed, the round and the label alone, not on how the rows were shared out
+    over calls.
 
     Parameters
     ----------
@@ -103,21 +104,25 @@ class Randomised(Rule):
         depend on b are equal, for the present w as the classifier to compare with and its mean
         margin γ = wᵀAw/M over the M rows that were learned.
     seed : int
+    with_row : bool
+        Whether the row is in A: p̂ = p/(1 + r) instead of p.
     """
 
     on_mistakes = True
     of_unit_rows = False  # p and r are those of the row itself: the bound is for any length
 
-    def __init__(self, b: float | None, seed: int) -> None:
-        self.b, self.seed = b, seed
+    def __init__(self, b: float | None, seed: int, *, with_row: bool = True) -> None:
+        self.b, self.seed, self.with_row = b, seed, with_row
         self._drawn: tuple[int, Array] = (-1, np.empty((0, 0)))
 
     def asks(self, seen: Seen) -> Array:
-        p = np.abs(seen.margins)
-        uncertain = (p + 0.5 * np.square(p)) / (1.0 + seen.spreads())
+        p, factor = np.abs(seen.margins), 1.0 + seen.spreads()
+        if self.with_row:
+            p = p / factor
+        certain = p + 0.5 * np.square(p) * factor
         b = self._tuned(seen) if self.b is None else np.full(p.size, self.b)
         with np.errstate(invalid="ignore"):
-            chance = np.where(np.isinf(b), 1.0, b / (b + uncertain))
+            chance = np.where(np.isinf(b), 1.0, b / (b + certain))
         return self._draws(seen.round, p.size) < chance
 
     def _tuned(self, seen: Seen) -> Array:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array
+from ..threads import one_thread
 from .engines import Engine
 from .learners import Learners, State
 from .rules import Rule, Seen
@@ -56,8 +57,9 @@ class Sampler(Engine):
         lengths = self._learners.lengths()
         margins = np.empty((X.shape[0], self._learners.columns))
         asked = np.empty((X.shape[0], self.labels.size), bool)
-        for i in range(X.shape[0]):
-            margins[i], asked[i] = self._ask(i, lengths[i])
+        with one_thread():
+            for i in range(X.shape[0]):
+                margins[i], asked[i] = self._ask(i, lengths[i])
         self._learners.release()
         return margins, asked
 
@@ -66,10 +68,11 @@ class Sampler(Engine):
         self._learners.block(X)
         lengths = self._learners.lengths()
         margins, asked = np.empty_like(Y), np.empty((Y.shape[0], self.labels.size), bool)
-        for i in range(Y.shape[0]):
-            margins[i], asked[i] = self._ask(i, lengths[i])
-            if asked[i].any():
-                self._told(i, Y[i], asked[i], margins[i])
+        with one_thread():
+            for i in range(Y.shape[0]):
+                margins[i], asked[i] = self._ask(i, lengths[i])
+                if asked[i].any():
+                    self._told(i, Y[i], asked[i], margins[i])
         self._learners.release()
         return margins, asked
 
@@ -124,10 +127,11 @@ class Sampler(Engine):
         margins = np.empty_like(Y)
         if asked is None:
             asked = np.ones((Y.shape[0], self.labels.size), bool)
-        for i in range(Y.shape[0]):
-            margins[i] = self._learners.margins(i)
-            if asked[i].any():
-                self._told(i, Y[i], asked[i], margins[i])
+        with one_thread():
+            for i in range(Y.shape[0]):
+                margins[i] = self._learners.margins(i)
+                if asked[i].any():
+                    self._told(i, Y[i], asked[i], margins[i])
         self._learners.release()
         return margins
 

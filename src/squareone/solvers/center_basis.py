@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from ..arrays import (
-    TILE,
     Array,
     blocks,
     cholesky,
@@ -27,8 +26,9 @@ from ..kernels.tiles import kernel_matrix, origin_of
 from ..rows import Rows, rows_of
 from ..threads import for_each
 
-# Rows in one piece of work of a core.
-STRIP = 256
+# Rows in one piece of work of a core, and centers at a time: a strip that is not cut is contiguous,
+# and passes over it are faster by a third than over a smaller tile.
+STRIP, _WIDE = 256, 4096
 #: Bytes of a block of kernel values: with the most matrix products run at full speed, with the
 #: least nearly so.
 LEAST_BLOCK, MOST_BLOCK = 2**23, 2**27
@@ -148,7 +148,7 @@ class CenterBasis:
         The strips are dealt to so many hands, so that what each adds up does not depend on which
         core was first. They are written into ``out`` (b, r), or into memory that is used again.
         """
-        parts, columns = blocks(rows.shape[0], size), blocks(self.size, TILE)
+        parts, columns = blocks(rows.shape[0], size), blocks(self.size, _WIDE)
 
         def fill(part: slice, K: Array) -> None:
             left = self.kernel.left(rows[part].like(self._prepared).X, self._origin)

@@ -16,8 +16,10 @@ from .feature_sums import FeatureSums
 
 # Rows of a multiple of so many numbers are slow to walk through.
 _STRIDE = 128
-# Directions that are summed apart: a share of all, or this many; and products that find them.
+# Directions that may be summed apart: a share of all, or this many; and products that find them.
 _SHARE, _FEWEST, _PRODUCTS = 60, 32, 2
+# More directions have to save more than this much of what is amplified: each is a column.
+_WORTH = 1.25
 # Columns of kernel values from which they are taken off at a time.
 _COLUMNS = 256
 
@@ -54,21 +56,25 @@ class Deflation:
         for _ in range(_PRODUCTS):
             V, _ = np.linalg.qr(L @ (L.T @ V))
         half = (L.T @ V).astype(np.float64)
-        values, turn = np.linalg.eigh(half.T @ half)  # ascending
-        shares = np.maximum(values, 0.0) / max(float(values[-1]), np.finfo(np.float64).tiny)
-        # those beyond the square root would lose as much among themselves as the rest does
-        apart = shares * np.sqrt(condition) >= 1.0
-        least = float(shares[apart].min(initial=1.0))
-        self.amplified = max(1.0 / least, condition * least)
-        if (r + np.count_nonzero(apart)) % _STRIDE == 0:  # rows that far apart share a cache line
-            apart[np.argmax(apart)] = False
-        self.vectors = np.ascontiguousarray((V @ turn)[:, apart].astype(dtype))
+        values, turn = np.linalg.eigh(half.T @ half)
+        values, turn = values[::-1], turn[:, ::-1]
+        shares = np.maximum(values, 0.0) / max(float(values[0]), np.finfo(np.float64).tiny)
+        count, self.amplified = _fewest(shares, condition, r)
+        self.vectors = np.ascontiguousarray((V @ turn)[:, :count].astype(dtype))
         self._transposed = np.ascontiguousarray(self.vectors.T)
 
     @property
     def size(self) -> int:
         """q."""
         return self.vectors.shape[1]
+
+    def along(self, k: Array) -> Array:
+        """Qᵀk (q,) for kernel values ``k`` (r,)."""
+        return k @ self.vectors
+
+    def within(self, k: Array) -> Array:
+        """QQᵀk (r,): what is apart of kernel values ``k`` (r,)."""
+        return self.vectors @ self.along(k)
 
     def split(self, K: Array, apart: Array) -> None:
         """Overwrite kernel values (b, r) by what is left of them, and ``apart`` (b, q) by Qᵀk."""
@@ -86,11 +92,11 @@ class Deflation:
 
         gram = np.empty((r, r))
         beside = sums.gram[r:, :r] + 0.5 * _symmetric(sums.gram[r:, r:]) @ Q.T
+        left, right = np.hstack([Q, beside.T]), np.vstack([beside, Q.T])  # one product for both
 
         def join(tile: tuple[slice, slice]) -> None:
             rows, columns = tile
-            gram[tile] = sums.gram[tile] + Q[rows] @ beside[:, columns]
-            gram[tile] += beside[:, rows].T @ Q[columns].T
+            np.add(sums.gram[tile], left[rows] @ right[:, columns], out=gram[tile])
 
         for_each(join, lower_tiles(r))
         return FeatureSums(
@@ -100,6 +106,21 @@ class Deflation:
             sums.targets,
             sums.total,
         )
+
+
+def _fewest(shares: Array, condition: float, r: int) -> tuple[int, float]:
+    """How many directions of the largest ``shares`` (q,) are worth it, and what is amplified then.
+
+    Rounding grows by 1/s among directions of shares down to s, and by condition · s' where these
+    meet the rest, of shares up to s'. Of the share after the last it is known that it is no larger.
+    """
+    rest = np.append(shares[1:], shares[-1])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        amplified = np.maximum(1.0 / shares, condition * rest)
+    widths = r + np.arange(1, shares.size + 1)
+    amplified[widths % _STRIDE == 0] = np.inf  # rows that far apart share a cache line
+    count = int(np.argmax(amplified <= _WORTH * amplified.min())) + 1
+    return count, float(amplified[count - 1])
 
 
 def _symmetric(A: Array) -> Array:

@@ -66,10 +66,12 @@ class FeatureSums:
         """
         add_gram(self.gram, Z)
         ones = np.ones(Z.shape[0], Z.dtype) if root is None else root
+        beside = np.vstack([ones, targets.T])
 
         def add(columns: slice) -> None:
-            self.first[columns] += ones @ Z[:, columns]
-            self.cross[columns] += Z[:, columns].T @ targets
+            first, *cross = beside @ Z[:, columns]  # Z is read once
+            self.first[columns] += first
+            self.cross[columns] += np.transpose(cross)
 
         for_each(add, blocks(Z.shape[1], TILE))
         self.targets += ones @ targets

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import TILE, Array, blocks, eigh
+from ..arrays import Array, Eigenvectors, blocks, lower_tiles
 from ..kernels.tiles import kernel_rectangle
 from ..rows import Rows, rows_of
 from ..threads import for_each, shared_cores
@@ -83,6 +83,8 @@ class RectangleFactor(RidgeFactor):
         u = weighting.direction
         self._shift = None if u is None else basis.typical_values()
         self._choose_sums()
+        if self._apart is not None and self._shift is not None:
+            self._shift = self._apart.within(self._shift)
         self._sums = self._summed(watch, keeper or Forgetful())
         self._decompose()
         self._set_base()
@@ -132,14 +134,24 @@ class RectangleFactor(RidgeFactor):
         It is written into ``out``, which has at least as many rows.
         """
         F, r, apart = out[: block.shape[0]], self.centers.size, self._apart
+        if apart is None:
 
-        def turn(part: slice, K: Array) -> None:
-            if apart is not None:
-                apart.split(K, F[part, r:])
-            elif self._divided_first:
-                self.centers.divide(K)
+            def divide(part: slice, K: Array) -> None:
+                if self._divided_first:
+                    self.centers.divide(K)
 
-        self.centers.fill(block, F[:, :r], self._shift, root, turn)
+            self.centers.fill(block, F, self._shift, root, divide)
+            return F
+
+        # the shift is among the directions apart, and is taken off there
+        shift = None if self._shift is None else apart.along(self._shift)
+
+        def split(part: slice, K: Array) -> None:
+            apart.split(K, F[part, r:])
+            if shift is not None:
+                F[part, r:] -= shift if root is None else root[part, None] * shift
+
+        self.centers.fill(block, F[:, :r], None, root, split)
         return F
 
     def _summed(self, watch: Watcher, keeper: Keeper) -> FeatureSums:
@@ -182,13 +194,17 @@ class RectangleFactor(RidgeFactor):
         large = self.targets.dtype == np.float32 and self.centers.size > LARGE
         gram = np.empty(sums.gram.shape, np.float32 if large else np.float64)
         mean = sums.first / sums.total if intercept else np.zeros(self.centers.size)
-        for part in blocks(mean.size, TILE):  # centred in float64
-            gram[part] = sums.gram[part] - np.outer(mean[part], sums.first)
-        values, V = eigh(gram)
+
+        def centre(tile: tuple[slice, slice]) -> None:  # in float64
+            rows, columns = tile
+            gram[tile] = sums.gram[tile] - np.outer(mean[rows], sums.first[columns])
+
+        for_each(centre, lower_tiles(mean.size))
+        values, V = Eigenvectors.of(gram)
         self.squares = np.maximum(values.astype(np.float64), 0.0)
         L = self.centers.factor
-        self._vectors: Array | None = V
-        self.projections = (V.T @ sums.cross).astype(self.targets.dtype)
+        self._vectors: Eigenvectors | None = V
+        self.projections = V.transposed_times(sums.cross).astype(self.targets.dtype, copy=False)
         # L times the mean feature, back among kernel values
         self._mean = L @ mean
         self._off = None
@@ -203,7 +219,7 @@ class RectangleFactor(RidgeFactor):
     def axes(self) -> Array:  # type: ignore[override]
         """L⁻ᵀV (r, r): coefficients c of centers are these times those along the principal axes."""
         assert self._vectors is not None
-        found = self.centers.backward(self._vectors).astype(self.targets.dtype)
+        found = self.centers.backward(self._vectors.dense()).astype(self.targets.dtype)
         self._vectors = None  # which is all they were kept for
         return found
 
@@ -350,7 +366,7 @@ class RectangleFactor(RidgeFactor):
         if self._vectors is None:
             C = self.axes @ along
         else:  # nobody has asked for more than a few columns
-            C = self.centers.backward(self._vectors @ along).astype(self.targets.dtype)
+            C = self.centers.backward(self._vectors.times(along)).astype(self.targets.dtype)
         intercepts = np.zeros(C.shape[1])
         if self._off is not None:
             intercepts = self.means - self._mean @ C

@@ -30,7 +30,7 @@ class SelectiveSamplingClassifier(AskingStream):
     strategy : {"deterministic", "randomized"}, default="deterministic"
         "deterministic": a label is asked for where the margin of a row of unit length is at most
         √(k ln t / N), after t rows and N labels, and every label is learned. "randomized": with
-        probability b/(b + (|p| + ½p²)/(1 + r)), p the margin and r = xᵀA⁻¹x, and a label is learned
+        probability b/(b + |p| + ½p²(1 + r)), p the margin and r = xᵀA⁻¹x, and a label is learned
         if the prediction was wrong.
     a : float, default=1.0
         The ridge, above zero. It always stands beside k: a smaller one makes margins larger.
@@ -40,6 +40,9 @@ class SelectiveSamplingClassifier(AskingStream):
         Of the randomised rule: more asks more. "auto" is γ√(ln det(A/a) / wᵀAw) of each column,
         with γ the mean margin of the rows it has learned: where the two terms of the expected
         bound that depend on b are equal.
+    margin : {"with_row", "without_row"}, default="with_row"
+        Which margin the randomised rule looks at: that with the row itself in A, vᵀA⁻¹x/(1 + r),
+        for which there is a bound, or vᵀA⁻¹x as it predicts, which is larger and asks less.
     count : {"labels", "rarer"}, default="labels"
         What N counts: all labels, or those of the rarer outcome, and one. With rare classes the
         margin drifts towards their absence while N grows, and nobody asks about them any more:
@@ -107,6 +110,7 @@ n_features_in_, feature_names_in_
         **AskingStream._parameter_constraints,
         "strategy": [StrOptions({"deterministic", "randomized"})],
         "b": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
+        "margin": [StrOptions({"with_row", "without_row"})],
     }
     _shown_attributes = ("queried_", "online_decisions_", "mistakes_", "label_rate_")
 
@@ -117,6 +121,7 @@ n_features_in_, feature_names_in_
         a: float = 1.0,
         k: float = 4.0,
         b: float | str = "auto",
+        margin: str = "with_row",
         count: str = "labels",
         kernel: Any = "linear",
         form: str = "auto",
@@ -132,6 +137,7 @@ n_features_in_, feature_names_in_
         self.a = a
         self.k = k
         self.b = b
+        self.margin = margin
         self.count = count
         self.kernel = kernel
         self.form = form
@@ -150,7 +156,8 @@ n_features_in_, feature_names_in_
         if seed is None:
             rng = check_random_state(0 if self.random_state is None else self.random_state)
             seed = self._record.extra["seed"] = int(rng.randint(2**31 - 1))
-        return Randomised(None if isinstance(self.b, str) else float(self.b), seed)
+        b = None if isinstance(self.b, str) else float(self.b)
+        return Randomised(b, seed, with_row=self.margin == "with_row")
 
     def query(self, X: Any) -> Array:
         """Which labels are wanted of the rows that come next.
@@ -235,8 +242,11 @@ n_features_in_, feature_names_in_
         -------
         MistakeBound
         """
-        if self.strategy != "randomized" or isinstance(self.b, str):
-            msg = 'the bound is for strategy="randomized" with a number for b'
+        fits = self.strategy == "randomized" and self.margin == "with_row"
+        if not fits or isinstance(self.b, str):
+            msg = (
+                'the bound is for strategy="randomized" and margin="with_row", with a number for b'
+            )
             raise ValueError(msg)
         if not isinstance(gamma, Real) or not gamma > 0:
             msg = f"gamma={gamma!r}: a number above zero is expected"
