@@ -70,7 +70,7 @@ is `RLSClassifier` with the same kernel and λ.
 - The randomised rule asks for much more: with so small a ridge r is large for every row that is
   unlike those before, and the margin counts little. The b it chooses by itself asks nearly always:
   in the figures it lies upon the perceptron with all labels.
-- A budget of about half of the points costs most of what the kernel won. Points with the smallest
+- A budget of about half of the points costs much of what the kernel won. Points with the smallest
   weights are the typical ones: dropping these, and not the oldest, is better on the way, but keeps
   the outliers, and has more errors after the pass."""
 
