@@ -48,7 +48,8 @@ class _Inverse:
         self.scale = 1.0
         self.A = a * np.eye(d)  # less the rows that wait
         self.V = np.zeros((c, d))
-        self.rows, self.targets = np.empty((_WAITING, d)), np.empty((_WAITING, c))
+        # zeros: targets that are not there yet are turned round with the others
+        self.rows, self.targets = np.empty((_WAITING, d)), np.zeros((_WAITING, c))
         self.waiting = 0
         self.since = 0
 
