@@ -83,7 +83,7 @@ def mistake_bound(
     energy, log_determinant : float
     gamma : float or None
         None: the best one. Between two margins the bound is monotone in γ, so that it is one of
-        them.
+        them, unless all of these are worse than n, which says nothing.
     """
     root = float(np.sqrt(energy * log_determinant))
     if gamma is None:

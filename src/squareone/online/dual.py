@@ -187,6 +187,7 @@ class DualLearners(Learners):
                 cholesky(S)
             except SingularSystemError:
                 peak = float(self._own.max())
+                self._open(np.empty((0, self.features)))  # rows that were refused do not count
                 msg = f"a={self.a:g} is lost in rounding beside k(x, x) = {peak:.3g}: a larger one"
                 raise SingularSystemError(f"{msg} is needed") from None
             E = solve_triangular(S, Y - K @ self._C[members])
@@ -203,7 +204,8 @@ class DualLearners(Learners):
 
     def _solve(self, group: int) -> None:
         factor = self._factors[group]
-        self._C[factor.members, self.columns_of(group)] = factor.coefficients()
+        if factor.size:
+            self._C[factor.members, self.columns_of(group)] = factor.coefficients()
         factor.since = 0
 
     def _place(self, i: int) -> int:

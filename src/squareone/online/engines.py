@@ -90,6 +90,7 @@ class SideBySide(Engine):
             if run.learners.columns == 1:  # of two classes: the second has the column
                 run.learners.negate(0)
                 run.learners.add_column(0, -1.0)
+                run.hypotheses.split()
                 run.updates = np.repeat(run.updates, 2)
                 run.exclusive = True
             run.learners.add_column(None, 1.0)
@@ -125,8 +126,13 @@ class Always(Engine):
     def __init__(self, learners: Learners, *, spare: bool = False, forgetting: float = 1.0) -> None:
         self._learners, self._spare, self._forgetting = learners, int(spare), forgetting
         self._rounds = 0
-        self.squares = np.zeros(learners.columns - self._spare)
+        self._squares = np.zeros(learners.columns)
         self.weight = 0.0
+
+    @property
+    def squares(self) -> Array:
+        """Of the columns that are targets."""
+        return self._squares[self._spare :]
 
     @property
     def learners(self) -> Learners:
@@ -146,7 +152,7 @@ class Always(Engine):
         margins = (Y - errors)[:, self._spare :]
         b, mu = Y.shape[0], self._forgetting
         faded = mu ** np.arange(b - 1, -1, -1.0)
-        self.squares = mu**b * self.squares + faded @ np.square(errors[:, self._spare :])
+        self._squares = mu**b * self._squares + faded @ np.square(errors)
         self.weight = mu**b * self.weight + float(faded.sum())
         self._rounds += b
         return margins
@@ -159,19 +165,19 @@ class Always(Engine):
         if learners.columns == 1 + spare:
             learners.negate(spare)
             learners.add_column(spare, -1.0)
-            self.squares = np.repeat(self.squares, 2)
+            self._squares = np.append(self._squares, self._squares[spare])
         learners.add_column(0, -1.0)
-        self.squares = np.append(self.squares, 0.0)
+        self._squares = np.append(self._squares, self._squares[0])
 
     def state(self) -> State:
         return {
             "learners": self._learners.state(),
             "rounds": int(self._rounds),
-            "squares": self.squares.copy(),
+            "squares": self._squares.copy(),
             "weight": float(self.weight),
         }
 
     def restore(self, state: State) -> None:
         self._learners.restore(state["learners"])
         self._rounds, self.weight = int(state["rounds"]), float(state["weight"])
-        self.squares = state["squares"].copy()
+        self._squares = state["squares"].copy()

@@ -27,6 +27,9 @@ class Hypotheses:
     def end_of_block(self, learners: Learners, Y: Array, loss: Loss) -> None:
         """All rows of the block were seen; ``Y`` (b, t)."""
 
+    def split(self) -> None:
+        """The only column became two: that of the opposite targets, and itself."""
+
     def chosen(self, learners: Learners, rounds: int) -> Array:
         """Weights to predict with."""
         return learners.weights()
@@ -51,6 +54,9 @@ class Average(Hypotheses):
         self._total = grown(self._total, W.shape)
         self._total[: W.shape[0], : W.shape[1]] += (rounds - self._since) * W
         self._since = rounds
+
+    def split(self) -> None:
+        self._total = np.hstack([-self._total[:, :1], self._total[:, :1]])
 
     def chosen(self, learners: Learners, rounds: int) -> Array:
         W = learners.weights()
@@ -100,6 +106,9 @@ class Penalised(Hypotheses):
                 margins[:, : found.shape[1]] = found
                 self.losses[k] += float(loss(margins, Y)[later[:, k]].sum())
         self._rows = [-1] * len(self._rows)
+
+    def split(self) -> None:
+        self._weights = [np.hstack([-W, W]) for W in self._weights]
 
     def risks(self, rounds: int) -> Array:
         """The penalised risk estimate of every hypothesis."""

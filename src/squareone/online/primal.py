@@ -31,7 +31,7 @@ def refresh_period(features: int, forgetting: float) -> int:
     """Updates from one computation of A⁻¹ to the next.
 
     Its d³ flops are then less than those of the updates between; with forgetting, the ridge fades
-    by no more than e meanwhile, or by the 16 updates that there are at least.
+    by no more than e meanwhile, or by what sixteen rows take from it, if that is more.
     """
     if forgetting < 1.0:
         return max(_LEAST_FORGETTING, min(_LEAST, int(1.0 / (1.0 - forgetting))))
@@ -48,7 +48,8 @@ class _Inverse:
         self.scale = 1.0
         self.A = a * np.eye(d)  # less the rows that wait
         self.V = np.zeros((c, d))
-        self.rows, self.targets = np.empty((_WAITING, d)), np.empty((_WAITING, c))
+        # zeros: targets that are not there yet are turned round with the others
+        self.rows, self.targets = np.empty((_WAITING, d)), np.zeros((_WAITING, c))
         self.waiting = 0
         self.since = 0
 
@@ -130,7 +131,7 @@ class PrimalLearners(Learners):
     ----------
     forgetting : float, default=1.0
         μ: before a row is learned all earlier ones are weighted by μ. The ridge fades with them,
-        and is restored whenever A⁻¹ is computed afresh: see :func:`refresh_period`.
+        by no more than e or μ¹⁶, and is restored whenever A⁻¹ is computed afresh.
     """
 
     form = "primal"
@@ -250,12 +251,13 @@ class PrimalLearners(Learners):
         row = np.zeros(self.features) if like is None else sign * self._W[like]
         self._W = np.vstack([self._W, row])
         self.columns += 1
-        if self.shared:
-            inverse = self._inverse(0)
+        if not self.shared:
+            self._inverses.append(None if like is None else _copied(self._inverses[like], sign))
+            return
+        inverse = self._inverses[0]
+        if inverse is not None:
             inverse.V = np.vstack([inverse.V, sign * inverse.V[like]])
             inverse.targets = np.hstack([inverse.targets, sign * inverse.targets[:, like, None]])
-        else:
-            self._inverses.append(None if like is None else _copied(self._inverses[like], sign))
 
     def negate(self, column: int) -> None:
         self._W[column] *= -1.0

@@ -21,7 +21,7 @@ class Seen:
     Attributes
     ----------
     margins : array (s,)
-        Δ, for rows of unit length.
+        Δ, for rows of unit length if the rule wants them so.
     spreads : callable
         r = xᵀA⁻¹x (s,), which costs something.
     round : int
@@ -49,6 +49,8 @@ class Rule(ABC):
 
     #: Whether a label that was asked for is learned only if the prediction was wrong.
     on_mistakes: bool = False
+    #: Whether the margin it looks at is that of the row divided by its length.
+    of_unit_rows: bool = True
 
     @abstractmethod
     def asks(self, seen: Seen) -> Array:
@@ -107,6 +109,7 @@ class Randomised(Rule):
     """
 
     on_mistakes = True
+    of_unit_rows = False  # p and r are those of the row itself: the bound is for any length
 
     def __init__(self, b: float | None, seed: int, *, with_row: bool = True) -> None:
         self.b, self.seed, self.with_row = b, seed, with_row

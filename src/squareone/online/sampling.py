@@ -82,8 +82,9 @@ class Sampler(Engine):
         if length == 0:  # nothing can be learned from it
             return p, np.zeros(self.labels.size, bool)
         leading = [int(p.argmax())] if self.exclusive else slice(None)
+        decisive = self._decisive(p)
         seen = Seen(
-            self._decisive(p) / length,
+            decisive / length if self.rule.of_unit_rows else decisive,
             lambda: self._spreads(i, leading),
             self._rounds,
             self.labels,

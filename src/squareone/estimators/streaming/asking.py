@@ -6,11 +6,12 @@ from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.utils import check_random_state
+from sklearn.utils import check_consistent_length, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ...arrays import Array
 from ...online import Rule, Sampler
+from ...rows import rows_of
 from ...targets import Labels, Responses
 from .. import validation
 from .classifying import ClassifyingStream
@@ -114,19 +115,39 @@ class AskingStream(ClassifyingStream, UnitRows):
         if (X.shape[0] if hasattr(X, "shape") else len(X)) == 0:
             return
         X = self._checked(X)
-        Y = self._columns(y, X)
-        wanted = (X.shape[0], self._sampler.labels.size)
-        if given is None:
-            mask = np.ones(wanted, bool)
+        if given is not None:
+            mask = self._mask(X.shape[0], given)
+            if self._record.targets.multilabel:
+                y = _where(mask, y, X)
+            else:
+                chosen = np.flatnonzero(mask)
+                if chosen.size == 0:
+                    return
+                X, y = rows_of(X)[chosen].X, np.asarray(y)[chosen]
+                mask = mask[chosen]
         else:
-            mask = np.asarray(given)
-            if mask.dtype != bool or mask.shape not in (wanted, wanted[: 2 - (wanted[1] == 1)]):
-                msg = (
-                    f"{mask.dtype} of shape {mask.shape}: truth values are expected, one for every "
-                    f"label of the rows, {wanted if wanted[1] > 1 else wanted[:1]}"
-                )
-                raise ValueError(msg)
-            mask = mask.reshape(wanted)
-        for part, block in self._blocks(X, None):
-            self._sampler.learn(block, Y[part], mask[part])
+            mask = np.ones((X.shape[0], self._sampler.labels.size), bool)
+        for stretch in self._stretches(y, X):
+            some, own = self._part(X, y, stretch)
+            Y, told = self._columns(own, some), mask[stretch]
+            for part, block in self._blocks(some, None):
+                self._sampler.learn(block, Y[part], told[part])
         self._record.changed()
+
+    def _mask(self, n: int, given: Any) -> Array:
+        """Which labels are known (n, s), checked."""
+        mask, wanted = np.asarray(given), (n, self._sampler.labels.size)
+        if mask.dtype != bool or mask.shape not in (wanted, wanted[: 2 - (wanted[1] == 1)]):
+            msg = (
+                f"{mask.dtype} of shape {mask.shape}: truth values are expected, one for every "
+                f"label of the rows, {wanted if wanted[1] > 1 else wanted[:1]}"
+            )
+            raise ValueError(msg)
+        return mask.reshape(wanted)
+
+
+def _where(mask: Array, y: Any, X: Any) -> Array:
+    """An indicator (n, labels) with zeros for labels that are not known, whatever stands there."""
+    y = y.toarray() if hasattr(y, "toarray") else np.asarray(y)
+    check_consistent_length(X, y)
+    return np.where(mask, y, 0) if y.shape == mask.shape else y  # which is refused later on

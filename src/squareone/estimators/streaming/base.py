@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from math import isfinite
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -35,6 +34,8 @@ from .stream_files import restore_record, shown_state
 _ROWS = 256
 # Numbers in the matrices of all groups up to which A⁻¹ is kept, and features.
 _PRIMAL_NUMBERS, _PRIMAL_FEATURES = 2**25, 2048
+# A number above which a single row is looked at.
+_LARGE = 1e100
 
 
 class Streaming(IntoFiles):
@@ -122,9 +123,22 @@ class Streaming(IntoFiles):
         else:
             X = validation.check_rows(self, X, reset=False, sparse=True)
             self._check_rows_of_kernel(X)
-            Y = self._columns(y, X)
+            for part in self._stretches(y, X):
+                some, own = self._part(X, y, part)
+                self._take(some, self._columns(own, some), None)
+            return self
         self._take(X, Y, None)
         return self
+
+    def _stretches(self, y: Any, X: Any) -> list[slice]:
+        """Runs of rows in which no column is added, looked at as a whole: one, as a rule."""
+        return [slice(0, X.shape[0])]
+
+    @staticmethod
+    def _part(X: Any, y: Any, part: slice) -> tuple[Any, Any]:
+        if (part.start, part.stop) == (0, X.shape[0]):
+            return X, y
+        return rows_of(X)[np.arange(part.start, part.stop)].X, np.asarray(y)[part]
 
     def _first(self, X: Any, y: Any, classes: Any) -> tuple[Any, Array]:
         """Rows and targets of the first call; all is set up for them."""
@@ -278,7 +292,9 @@ class Streaming(IntoFiles):
             )
             raise NotFittedError(msg) from None
         if issparse(x):
-            return self._as_learned(validation.check_rows(self, x, reset=False, sparse=True))
+            row = validation.check_rows(self, x, reset=False, sparse=True)
+            self._check_rows_of_kernel(row)
+            return self._as_learned(row)
         d = self.n_features_in_
         constant = record.intercept and record.form != "dual"
         row = np.empty((1, d + constant))
@@ -292,9 +308,11 @@ class Streaming(IntoFiles):
             raise ValueError(msg)
         if constant:
             row[0, d] = 1.0
-        if not isfinite(row.sum()) and not np.isfinite(row).all():
-            msg = "x has NaN or infinity: finite numbers are expected, and nothing was learned"
-            raise ValueError(msg)
+        if not (row.max() < _LARGE and row.min() > -_LARGE):
+            if not np.isfinite(row).all():
+                msg = "x has NaN or infinity: finite numbers are expected, and nothing was learned"
+                raise ValueError(msg)
+            self._check_rows_of_kernel(row[:, :d])
         return row
 
     def _margins_of_one(self, x: Any) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -77,7 +78,7 @@ class ClassifyingStream(Classifying, Streaming):
         """
         self._forget()
         self._check_parameters()
-        self.n_features_in_ = feature_count(n_features)
+        self.n_features_in_ = positive_count(n_features, "n_features")
         try:
             self._set_up(np.empty((0, self.n_features_in_)), _labels_of(classes))
         except BaseException:
@@ -171,6 +172,19 @@ class ClassifyingStream(Classifying, Streaming):
             return Labels(np.arange(y.shape[1]), True)
         return _labels_of(classes)
 
+    def _stretches(self, y: Any, X: Any) -> list[slice]:
+        """Up to the row with which a class appears, so that it is added there and not before."""
+        whole = super()._stretches(y, X)
+        if self.new_classes != "add" or self._record.targets.multilabel:
+            return whole
+        labels, first = np.unique(check_labels(y, X), return_index=True)
+        found = zip(labels.tolist(), first.tolist(), strict=True)
+        new = {label: at for label, at in found if label not in self._record.vectors}
+        if not new:
+            return whole
+        self._check_new(list(new))
+        return [slice(*pair) for pair in pairwise(sorted({0, *new.values(), X.shape[0]}))]
+
     def _columns(self, y: Any, X: Any) -> Array:
         targets = self._recorded().targets
         y = np.asarray(y) if X is None else check_labels(y, X)
@@ -205,14 +219,19 @@ class ClassifyingStream(Classifying, Streaming):
                 'the first call of partial_fit, classes=[...], or set new_classes="add"'
             )
             raise ValueError(msg)
-        try:
-            classes = np.concatenate([record.targets.classes, np.array(unknown)])
-        except TypeError:
-            classes = np.append(record.targets.classes.astype(object), unknown)
+        every = self._check_new(unknown)
+        known = record.targets.classes
+        plain = known.dtype.kind != "O"
+        classes = np.concatenate([known, np.array(unknown)]) if plain else every
         for _ in unknown:
             record.engine.add_class()
         record.targets = replace(record.targets, classes=classes)
         record.changed()
+
+    def _check_new(self, unknown: list[Any]) -> Array:
+        """All classes with these: nothing that is missing, and no text beside numbers."""
+        every = np.array([*self._record.targets.classes.tolist(), *unknown], dtype=object)
+        return check_labels(every, every)
 
     def _rotated(self) -> bool:
         return False
@@ -226,13 +245,9 @@ def _labels_of(classes: Any) -> Labels:
     return Labels(found, False)
 
 
-def feature_count(n_features: Any) -> int:
-    """A number of features, checked."""
-    if (
-        isinstance(n_features, bool)
-        or not isinstance(n_features, int | np.integer)
-        or n_features < 1
-    ):
-        msg = f"n_features={n_features!r}: a number of features of at least one is expected"
+def positive_count(value: Any, name: str) -> int:
+    """A number of features, or of targets, checked."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+        msg = f"{name}={value!r}: a whole number of at least one is expected"
         raise ValueError(msg)
-    return int(n_features)
+    return int(value)

@@ -49,32 +49,33 @@ def compared(estimator: Any, learners: Learners, X: Any, y: Any, u: Any, column:
     if X.shape[0] != record.engine.rounds:
         msg = (
             f"X has {X.shape[0]} rows, and {record.engine.rounds} were seen: all of them are "
-            "expected, in their order"
+            "expected, in any order"
         )
         raise ValueError(msg)
     rows, u = estimator._as_learned(X), np.asarray(u, dtype=np.float64)
-    values, norm = _values(record, learners, rows, u)
+    values = _values(record, learners, rows, rows, u)
+    norm = float(u @ u if isinstance(record.kernel, Linear) else u @ values)
     at_points = np.empty(0)
-    if isinstance(learners, DualLearners):
-        at_points = values[np.array(learners.points.rounds, int)]
+    if isinstance(learners, DualLearners) and learners.points.count:
+        # not among those of X: they were learned in another order if they were shuffled
+        at_points = _values(record, learners, learners.points.matrix(), rows, u)
     energy = learners.a * norm + float(learners.energies(at_points, u)[column])
     found = float(learners.log_determinants()[column])
     return Comparison(targets[:, column] * values, energy, found)
 
 
-def _values(record: Any, learners: Learners, X: Any, u: Array) -> tuple[Array, float]:
-    """uᵀx of rows as they were learned (n,), and |u|²."""
+def _values(record: Any, learners: Learners, X: Any, rows: Any, u: Array) -> Array:
+    """uᵀx of rows as they were learned (m, d), or Σ uᵢk(xᵢ, ·) over ``rows`` (n, d): (m,)."""
     d = record.n_features + record.intercept
     if isinstance(record.kernel, Linear):
         if u.shape != (d,):
             msg = f"u has shape {u.shape}: ({d},) is expected for the linear kernel"
             raise ValueError(msg)
         constant = u[-1] if X.shape[1] < d else 0.0  # the dual form has it in its kernel
-        return np.asarray(X @ u[: X.shape[1]]).ravel() + constant, float(u @ u)
-    if u.shape != (X.shape[0],):
-        msg = f"u has shape {u.shape}: ({X.shape[0]},) is expected, one weight per row of X"
+        return np.asarray(X @ u[: X.shape[1]]).ravel() + constant
+    if u.shape != (rows.shape[0],):
+        msg = f"u has shape {u.shape}: ({rows.shape[0]},) is expected, one weight per row of X"
         raise ValueError(msg)
     assert isinstance(learners, DualLearners)
-    rows = rows_of(X).astype(np.dtype(float)).X
-    values = kernel_product(learners.kernel, rows, rows, u[:, None])[:, 0]
-    return values, float(u @ values)
+    X, rows = (rows_of(each).astype(np.dtype(float)).X for each in (X, rows))
+    return kernel_product(learners.kernel, X, rows, u[:, None])[:, 0]

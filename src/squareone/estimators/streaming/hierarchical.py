@@ -19,7 +19,7 @@ from ...online import (
 )
 from ...rows import rows_of
 from ..validation import check_weights
-from .classifying import feature_count
+from .classifying import positive_count
 from .hierarchical_record import HierarchicalRecord
 from .node_labels import KINDS, NodeLabels
 from .unit_rows import UnitRows
@@ -223,7 +223,7 @@ class HierarchicalClassifier(ClassifierMixin, UnitRows):
             msg = f"kind={kind!r}: one of {', '.join(KINDS)} is expected"
             raise ValueError(msg)
         try:
-            self.n_features_in_ = feature_count(n_features)
+            self.n_features_in_ = positive_count(n_features, "n_features")
             targets = NodeLabels.named(self.taxonomy, kind, classes)
             self._set_up(np.empty((0, self.n_features_in_)), targets)
         except BaseException:

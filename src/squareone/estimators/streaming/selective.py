@@ -50,8 +50,9 @@ class SelectiveSamplingClassifier(AskingStream):
     kernel, form, sketch_size, budget, budget_rule, new_classes, shuffle
         As in :class:`SecondOrderPerceptron`.
     normalise : bool, default=True
-        Whether rows are learned with unit length, for the linear kernel; with others the margin is
-        divided by √k(x, x) in any case.
+        Whether rows are learned with unit length, for the linear kernel. In any case, and with any
+        kernel, the deterministic rule looks at the margin divided by √k(x, x), and the randomised
+        one at the margin of the row itself.
     random_state : int, RandomState or None, default=None
         For the randomised rule, and the order of ``shuffle``; None is a seed of zero.
 
@@ -200,13 +201,15 @@ n_features_in_, feature_names_in_
         -------
         self
         """
-        if not hasattr(self, "_record"):
-            try:
+        fresh = not hasattr(self, "_record")
+        try:
+            if fresh:
                 self._first(X, y, classes)
-            except BaseException:
+            self._learn_given(X, y, given)
+        except BaseException:
+            if fresh:
                 self._forget()
-                raise
-        self._learn_given(X, y, given)
+            raise
         return self
 
     @property
@@ -233,6 +236,7 @@ n_features_in_, feature_names_in_
 
         (1/γ)Σ(γ − y uᵀx)₊ + b(a|u|² + uᵀSSᵀu)/(2γ²) + Σ ln(1 + λᵢ/a)/(2b). In the theorem the
         second and third terms are expectations over the random choices: average them over runs.
+        For two classes, or a label of an indicator matrix.
 
         Parameters
         ----------
@@ -265,6 +269,12 @@ n_features_in_, feature_names_in_
             raise ValueError(msg)
         if not isinstance(gamma, Real) or not gamma > 0:
             msg = f"gamma={gamma!r}: a number above zero is expected"
+            raise ValueError(msg)
+        if self._sampler.exclusive:
+            msg = (
+                "labels of more than two classes are asked for by the two largest margins: the "
+                "bound is for two classes, or for a label of an indicator matrix"
+            )
             raise ValueError(msg)
         found = compared(self, self._sampler.learners, X, y, u, column)
         return expected_mistake_bound(

@@ -99,7 +99,7 @@ def _engine_state(found: Fields, engine: Engine | Hierarchy) -> State:
         if isinstance(engine, Always):
             return {
                 **common,
-                "squares": found.array("squares", engine.squares.shape, _FLOAT, least=0.0),
+                "squares": found.array("squares", (t,), _FLOAT, least=0.0),
                 "weight": found.number("weight"),
             }
         assert isinstance(engine, Sampler)
