@@ -17,13 +17,16 @@ import scipy.sparse
 from scipy.linalg import get_lapack_funcs
 
 from .errors import SingularSystemError
-from .threads import for_each, shared_cores
+from .threads import for_each, shared_cores, thread_budget
 
 Array = np.ndarray
 
 # Side of the square tiles in which n x n matrices are visited: two of them (a tile and what it is
 # made from) stay in a second-level cache, and matrix products are still at full speed.
 TILE = 512
+
+# Side of the largest tiles of a product.
+_WIDEST = 1024
 
 # Side below which a factorisation runs on one thread.
 SMALL = 512
@@ -46,13 +49,13 @@ def blocks(n: int, size: int) -> list[slice]:
     return [slice(start, min(start + size, n)) for start in range(0, n, size)]
 
 
-def lower_tiles(n: int) -> list[tuple[slice, slice]]:
+def lower_tiles(n: int, size: int = TILE) -> list[tuple[slice, slice]]:
     """Tiles covering the lower triangle, those on the diagonal last.
 
     These cover their own strict upper corners too, but symmetry can halve their work: cores end
     together if the smaller pieces come last.
     """
-    sides = blocks(n, TILE)
+    sides = blocks(n, size)
     below = [(rows, columns) for i, rows in enumerate(sides) for columns in sides[:i]]
     return [*reversed(below), *((rows, rows) for rows in sides)]
 
@@ -158,7 +161,10 @@ def add_gram(total: Array, A: Array) -> None:
         rows, columns = tile
         total[tile] += A[:, rows].T @ A[:, columns]
 
-    for_each(add, lower_tiles(total.shape[0]))
+    k = total.shape[0]
+    # as large as shares the work out evenly: two cores have one tile below the diagonal, and two on
+    # it, which are half the work
+    for_each(add, lower_tiles(k, min(_WIDEST, -(-k // max(2, thread_budget())))))
 
 
 def solve_transposed(L: Array, B: Array) -> Array:

@@ -14,8 +14,6 @@ from ..arrays import Array, blocks, lower_tiles
 from ..threads import for_each
 from .feature_sums import FeatureSums
 
-# Rows of a multiple of so many numbers are slow to walk through.
-_STRIDE = 128
 # Directions that may be summed apart: a share of all, or this many; and products that find them.
 _SHARE, _FEWEST, _PRODUCTS = 60, 32, 2
 # More directions have to save more than this much of what is amplified: each is a column.
@@ -59,7 +57,7 @@ class Deflation:
         values, turn = np.linalg.eigh(half.T @ half)
         values, turn = values[::-1], turn[:, ::-1]
         shares = np.maximum(values, 0.0) / max(float(values[0]), np.finfo(np.float64).tiny)
-        count, self.amplified = _fewest(shares, condition, r)
+        count, self.amplified = _fewest(shares, condition)
         self.vectors = np.ascontiguousarray((V @ turn)[:, :count].astype(dtype))
         self._transposed = np.ascontiguousarray(self.vectors.T)
 
@@ -108,7 +106,7 @@ class Deflation:
         )
 
 
-def _fewest(shares: Array, condition: float, r: int) -> tuple[int, float]:
+def _fewest(shares: Array, condition: float) -> tuple[int, float]:
     """How many directions of the largest ``shares`` (q,) are worth it, and what is amplified then.
 
     Rounding grows by 1/s among directions of shares down to s, and by condition · s' where these
@@ -117,8 +115,6 @@ def _fewest(shares: Array, condition: float, r: int) -> tuple[int, float]:
     rest = np.append(shares[1:], shares[-1])
     with np.errstate(divide="ignore", invalid="ignore"):
         amplified = np.maximum(1.0 / shares, condition * rest)
-    widths = r + np.arange(1, shares.size + 1)
-    amplified[widths % _STRIDE == 0] = np.inf  # rows that far apart share a cache line
     count = int(np.argmax(amplified <= _WORTH * amplified.min())) + 1
     return count, float(amplified[count - 1])
 

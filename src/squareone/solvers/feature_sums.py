@@ -6,7 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..arrays import TILE, Array, add_gram, blocks, divide_by_cholesky, solve_triangular
+from ..arrays import (
+    TILE,
+    Array,
+    add_gram,
+    blocks,
+    divide_by_cholesky,
+    solve_triangular,
+)
 from ..threads import for_each
 from .keeping import State
 
@@ -99,3 +106,47 @@ class FeatureSums:
             mean = self.first / self.total
             self.gram -= np.outer(mean, self.first)
             self.cross -= np.outer(mean, self.targets)
+
+
+class JointSums:
+    """The same over rows (z, ỹ, 1), scaled by √w: one product gives all of them.
+
+    Beside the features' own product that of the others is a few columns more, where it would be
+    another pass over the rows.
+
+    Parameters
+    ----------
+    k, t : int
+        Features and targets.
+    """
+
+    def __init__(self, k: int, t: int) -> None:
+        self.k, self.t = k, t
+        self._matrix = np.zeros((k + t + 1, k + t + 1))
+
+    @classmethod
+    def of(cls, sums: FeatureSums) -> JointSums:
+        """Go on from other sums."""
+        k, t = sums.cross.shape
+        found = cls(k, t)
+        found._matrix[:k, :k], found._matrix[k:-1, :k] = sums.gram, sums.cross.T
+        found._matrix[-1, :k], found._matrix[-1, k:-1] = sums.first, sums.targets
+        found._matrix[-1, -1] = sums.total
+        return found
+
+    def beside(self, rows: Array, targets: Array, root: Array | None, part: slice) -> None:
+        """Write ``targets`` (b, t) and √w beside the features in a part of ``rows`` (b, k + t + 1).
+
+        Row by row it is a long way from one to the next: best where they are in the cache.
+        """
+        rows[part, self.k : -1] = targets[part]
+        rows[part, -1] = 1.0 if root is None else root[part]
+
+    def add(self, rows: Array) -> None:
+        """Some rows (b, k + t + 1). Cost: b(k + t)² flops."""
+        add_gram(self._matrix, rows)
+
+    def apart(self) -> FeatureSums:
+        """What was summed; as long as nothing is added."""
+        M, k = self._matrix, self.k
+        return FeatureSums(M[:k, :k], M[-1, :k], M[k:-1, :k].T, M[-1, k:-1], float(M[-1, -1]))

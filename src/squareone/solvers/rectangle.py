@@ -14,7 +14,7 @@ from ..rows import Rows, rows_of
 from ..threads import for_each, shared_cores
 from .center_basis import STRIP, CenterBasis
 from .deflation import Deflation
-from .feature_sums import FeatureSums
+from .feature_sums import FeatureSums, JointSums
 from .honest import CenterRemoval, errors_without_rows
 from .keeping import Forgetful, Keeper
 from .ridge import RidgeFactor
@@ -29,6 +29,8 @@ _SAFE_APART = 2e-3
 _RELIABLE = 1e-2
 # Flops up to which every block is divided first in any case.
 _NEGLIGIBLE = 5e9
+# Rows of a multiple of so many numbers are slow to walk through: they share a cache line.
+_STRIDE = 128
 #: Features beyond which float32 rows have their eigenvectors computed in float32.
 LARGE = 1024
 #: Bytes of a sample's basis that are kept from one visit to the next.
@@ -36,6 +38,8 @@ KEPT_BYTES = 536_870_912
 
 #: Told how many rows have been summed.
 Watcher = Callable[[int], None]
+#: Called with a part of the rows.
+Visitor = Callable[[slice], None]
 
 
 class RectangleFactor(RidgeFactor):
@@ -128,51 +132,52 @@ class RectangleFactor(RidgeFactor):
         """Whether dividing first, the most accurate way, would take time worth speaking of."""
         return float(self.n) * self.centers.size**2 > _NEGLIGIBLE
 
-    def _added_up(self, block: Rows, root: Array | None, out: Array) -> Array:
-        """What is summed of a block of rows: (b, r), or (b, r + q) with directions apart.
+    def _room(self, width: int) -> Array:
+        """For a block of rows, touched once and used again."""
+        rows = min(self.n, self.centers.block_rows())
+        spare = 1 if width % _STRIDE == 0 else 0
+        return np.empty((rows, width + spare), self.targets.dtype)[:, :width]
 
-        It is written into ``out``, which has at least as many rows.
+    def _fill(self, block: Rows, root: Array | None, F: Array, beside: Visitor) -> None:
+        """Write what is summed of a block of rows: (b, r), or (b, r + q) with directions apart.
+
+        ``beside`` is called with parts of the rows while these are in the cache.
         """
-        F, r, apart = out[: block.shape[0]], self.centers.size, self._apart
-        if apart is None:
-
-            def divide(part: slice, K: Array) -> None:
-                if self._divided_first:
-                    self.centers.divide(K)
-
-            self.centers.fill(block, F, self._shift, root, divide)
-            return F
-
+        r, apart = self.centers.size, self._apart
         # the shift is among the directions apart, and is taken off there
-        shift = None if self._shift is None else apart.along(self._shift)
+        along = None if apart is None or self._shift is None else apart.along(self._shift)
 
-        def split(part: slice, K: Array) -> None:
-            apart.split(K, F[part, r:])
-            if shift is not None:
-                F[part, r:] -= shift if root is None else root[part, None] * shift
+        def turn(part: slice, K: Array) -> None:
+            if apart is not None:
+                apart.split(K, F[part, r:])
+            elif self._divided_first:
+                self.centers.divide(K)
+            if along is not None:
+                F[part, r:] -= along if root is None else root[part, None] * along
+            beside(part)
 
-        self.centers.fill(block, F[:, :r], None, root, split)
-        return F
+        self.centers.fill(block, F[:, :r], None if apart is not None else self._shift, root, turn)
 
     def _summed(self, watch: Watcher, keeper: Keeper) -> FeatureSums:
         """Over all rows, in one pass: of L⁻¹(k − shift), not centred."""
         before = keeper.restored("sums")
-        if before is None:
-            size = self.centers.size + (0 if self._apart is None else self._apart.size)
-            sums, done = FeatureSums.zero(size, self.targets.shape[1]), 0
-        else:
-            sums, done = FeatureSums.from_state(before), int(before["rows"])
+        k = self.centers.size + (0 if self._apart is None else self._apart.size)
+        joint, done = JointSums(k, self.targets.shape[1]), 0
+        if before is not None:
+            joint, done = JointSums.of(FeatureSums.from_state(before)), int(before["rows"])
         root = self.weighting.root
-        rows = min(self.n, self.centers.block_rows())
-        out = np.empty((rows, sums.first.size), self.targets.dtype)  # touched once, used again
+        out = self._room(k + self.targets.shape[1] + 1)
         with shared_cores():
             for part, block in self.passes():
                 if part.stop <= done:
                     continue
-                some = None if root is None else root[part]
-                sums.add(self._added_up(block, some, out), self.targets[part], some)
-                keeper.keep("sums", partial(sums.state, part.stop))
+                some, rows = None if root is None else root[part], out[: block.shape[0]]
+                beside = partial(joint.beside, rows, self.targets[part], some)
+                self._fill(block, some, rows[:, :k], beside)
+                joint.add(rows)
+                keeper.keep("sums", partial(joint.apart().state, part.stop))
                 watch(part.stop)
+        sums = joint.apart()
         if self._apart is not None:
             sums = self._apart.joined(sums)
         if not self._divided_first:
