@@ -19,7 +19,7 @@ _SHARE, _FEWEST, _PRODUCTS = 60, 32, 2
 # More directions have to save more than this much of what is amplified: each is a column.
 _WORTH = 1.25
 # Columns of kernel values from which they are taken off at a time.
-_COLUMNS = 256
+_COLUMNS = 2048
 
 
 class Deflation:
