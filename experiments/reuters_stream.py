@@ -144,7 +144,7 @@ def _dated(report: Report, data: Stream) -> dict[str, Outcome]:
         "deterministic (a = 0.1, k = 16)": known,
         "deterministic (a = 1, k = 4)": printed,
         "second-order perceptron, all labels (a = 1)": second,
-        "randomised (a = 1, b = 0.1)": randomised,
+        "randomised, without the row (a = 1, b = 0.1)": randomised,
     }
 
 
@@ -278,7 +278,7 @@ STYLES: dict[str, dict[str, Any]] = {
     "deterministic (a = 0.1, k = 16)": {"color": "#0072B2"},
     "deterministic (a = 1, k = 4)": {"color": "#009E73", "linestyle": "-."},
     "second-order perceptron, all labels (a = 1)": {"color": "0.5", "linestyle": "--"},
-    "randomised (a = 1, b = 0.1)": {"color": "#D55E00", "linestyle": "--"},
+    "randomised, without the row (a = 1, b = 0.1)": {"color": "#D55E00", "linestyle": "--"},
 }
 
 

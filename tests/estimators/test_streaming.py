@@ -32,8 +32,14 @@ CLASSIFIERS = [
 ALL = [*CLASSIFIERS, IncrementalRLSRegressor]
 
 
-@parametrize_with_checks([kind(form=form) for kind in ALL for form in FORMS])
+@parametrize_with_checks([kind() for kind in ALL])
 def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks([kind(form=form) for kind in ALL for form in FORMS])
+def test_scikit_learn_checks_of_every_form(estimator, check):
     check(estimator)
 
 
