@@ -14,7 +14,7 @@ from ...targets import Labels, Responses
 from ..kinds import Regressing
 from ..target_validation import check_responses
 from .base import Streaming
-from .classifying import ClassifyingStream
+from .classifying import ClassifyingStream, positive_count
 
 
 class _Incremental(Streaming):
@@ -164,10 +164,10 @@ n_features_in_, feature_names_in_
         """
         self._forget()
         self._check_parameters()
-        self.n_features_in_ = n_features
+        d = self.n_features_in_ = positive_count(n_features, "n_features")
+        columns = 1 if n_targets is None else positive_count(n_targets, "n_targets")
         try:
-            targets = Responses(n_targets is None)
-            self._set_up(np.empty((0, n_features)), targets, n_targets or 1)
+            self._set_up(np.empty((0, d)), Responses(n_targets is None), columns)
         except BaseException:
             self._forget()
             raise
