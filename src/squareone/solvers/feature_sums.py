@@ -146,7 +146,14 @@ class JointSums:
         """Some rows (b, k + t + 1). Cost: b(k + t)² flops."""
         add_gram(self._matrix, rows)
 
+    def state(self, rows: int) -> State:
+        """The sums over the first ``rows`` rows, as arrays."""
+        return self.apart().state(rows)
+
     def apart(self) -> FeatureSums:
-        """What was summed; as long as nothing is added."""
+        """What was summed, each in an array of its own."""
         M, k = self._matrix, self.k
-        return FeatureSums(M[:k, :k], M[-1, :k], M[k:-1, :k].T, M[-1, k:-1], float(M[-1, -1]))
+        gram, first, cross, targets = (
+            np.array(part, order="C") for part in (M[:k, :k], M[-1, :k], M[k:-1, :k].T, M[-1, k:-1])
+        )
+        return FeatureSums(gram, first, cross, targets, float(M[-1, -1]))

@@ -151,7 +151,9 @@ class RectangleFactor(RidgeFactor):
             if apart is not None:
                 apart.split(K, F[part, r:])
             elif self._divided_first:
-                self.centers.divide(K)
+                Z = K.copy()  # which lies in one piece
+                self.centers.divide(Z)
+                K[...] = Z
             if along is not None:
                 F[part, r:] -= along if root is None else root[part, None] * along
             beside(part)
@@ -175,7 +177,7 @@ class RectangleFactor(RidgeFactor):
                 beside = partial(joint.beside, rows, self.targets[part], some)
                 self._fill(block, some, rows[:, :k], beside)
                 joint.add(rows)
-                keeper.keep("sums", partial(joint.apart().state, part.stop))
+                keeper.keep("sums", partial(joint.state, part.stop))
                 watch(part.stop)
         sums = joint.apart()
         if self._apart is not None:
