@@ -43,11 +43,17 @@ $(VENV_MINIMUM)/.stamp: pyproject.toml requirements/minimum.txt
 demo: $(VENV)/.stamp-demo ## fit, choose and plot on small data sets
 	$(BIN)/python examples/demo.py
 
-test: $(VENV)/.stamp-test ## all tests and doctests (PYTEST_ARGS="-k loo" for some)
-	$(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) $(PYTEST_ARGS)
+test: $(VENV)/.stamp-test ## tests and doctests (PYTEST_ARGS="-k loo" for some)
+	$(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) -m "not slow" $(PYTEST_ARGS)
+
+test-slow: $(VENV)/.stamp-test ## tests that take longer
+	$(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) -m slow $(PYTEST_ARGS)
+
+# Tests of what no version of a library can change.
+SAME_ANYWHERE := test_hostile_files test_memory_of_streams test_progress test_checkpoint test_orols_hard test_orols_files test_streaming_claims test_codes
 
 test-minimum: $(VENV_MINIMUM)/.stamp ## the laws and the estimators on the oldest supported versions
-	$(ONE_THREAD) $(VENV_MINIMUM)/bin/python -m pytest -n $(WORKERS) -m "not slow" tests/laws tests/estimators $(PYTEST_ARGS)
+	$(ONE_THREAD) $(VENV_MINIMUM)/bin/python -m pytest -n $(WORKERS) -m "not slow" tests/laws tests/estimators $(SAME_ANYWHERE:%=--ignore=tests/estimators/%.py) $(PYTEST_ARGS)
 
 lint: $(VENV)/.stamp-dev ## ruff, mypy and the order of the rooms
 	$(BIN)/ruff check .

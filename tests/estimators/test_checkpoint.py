@@ -49,7 +49,7 @@ class Work:
 
     def __init__(self, monkeypatch):
         self.blocks = self.passes = 0
-        add, one_pass = feature_sums.FeatureSums.add, normal_passes.NormalPasses._pass
+        add, one_pass = feature_sums.JointSums.add, normal_passes.NormalPasses._pass
 
         def counted_add(sums, *arrays):
             self.blocks += 1
@@ -59,7 +59,7 @@ class Work:
             self.passes += 1
             return one_pass(passes, *arguments)
 
-        monkeypatch.setattr(feature_sums.FeatureSums, "add", counted_add)
+        monkeypatch.setattr(feature_sums.JointSums, "add", counted_add)
         monkeypatch.setattr(normal_passes.NormalPasses, "_pass", counted_pass)
 
     def of(self, fit):

@@ -8,7 +8,7 @@ from squareone.kernels import Gaussian
 from squareone.rows import rows_of
 from squareone.solvers import CenterBasis, RectangleFactor, Weighting, rectangle
 from squareone.solvers.deflation import Deflation
-from squareone.solvers.feature_sums import FeatureSums
+from squareone.solvers.feature_sums import FeatureSums, JointSums
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((3000, 6)) + 2.0
@@ -114,3 +114,22 @@ def test_a_shift_within_the_directions_apart_changes_nothing(monkeypatch):
     assert_allclose(factor._apart.within(factor._shift), factor._shift, atol=1e-6)
     assert np.linalg.norm(factor._shift) > 0.5 * np.linalg.norm(reference._shift)
     assert_allclose(factor._mean, reference._mean, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("root", [None, np.sqrt(weights[:300])], ids=["unweighted", "weighted"])
+def test_joint_sums_are_the_sums(root):
+    Z, targets = X[:300], Y[:300]
+    expected = FeatureSums.zero(6, 2)
+    expected.add(Z, targets, root)
+    joint = JointSums(6, 2)
+    rows = np.empty((300, 9))
+    rows[:, :6] = Z
+    for part in (slice(0, 100), slice(100, 300)):
+        joint.beside(rows, targets, root, part)
+        joint.add(rows[part])
+        joint = JointSums.of(joint.apart())  # and goes on from there
+    found = joint.apart()
+    assert_allclose(np.tril(found.gram), np.tril(expected.gram), rtol=1e-12)
+    for name in ("first", "cross", "targets", "total"):
+        assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-12)
+    assert all(part.flags.c_contiguous for part in (found.gram, found.cross))
