@@ -147,7 +147,9 @@ def test_sparse_product(dtype, loop, monkeypatch):
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("n", [0, 1, 2, 60])
-def test_eigenvectors_as_a_product(n, dtype):
+@pytest.mark.parametrize("tridiagonal", [arrays._TRIDIAGONAL, False])
+def test_eigenvectors_as_a_product(n, dtype, tridiagonal, monkeypatch):
+    monkeypatch.setattr(arrays, "_TRIDIAGONAL", tridiagonal)
     A = symmetric(n, dtype)
     values, vectors = arrays.Eigenvectors.of(np.tril(A))  # what is above the diagonal is not read
     assert_allclose(values, np.linalg.eigvalsh(A), rtol=1e3 * np.finfo(dtype).eps)

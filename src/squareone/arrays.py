@@ -40,6 +40,9 @@ _PANEL = 1024
 # The loop of SciPy's sparse products, which is not in its documentation.
 _csr_matvecs = getattr(getattr(scipy.sparse, "_sparsetools", None), "csr_matvecs", None)
 
+# Whether SciPy has the eigenvectors of tridiagonal matrices by divide and conquer.
+_TRIDIAGONAL = hasattr(scipy.linalg.lapack, "dstevd")
+
 # LAPACK's syevd asks for 1 + 6n + 2n² numbers of workspace and counts them in 32 bits.
 LARGEST_EIGENPROBLEM = 32_766
 
@@ -308,8 +311,9 @@ class Eigenvectors:
     def of(cls, A: Array) -> tuple[Array, Eigenvectors]:
         """Eigenvalues, ascending, and eigenvectors of a symmetric matrix, which is destroyed."""
         n = A.shape[0]
-        if n <= 1:  # not every LAPACK takes these
-            return A.ravel().copy(), cls(np.empty((n, 0), A.dtype), np.empty(0), np.ones_like(A))
+        if n <= 1 or not _TRIDIAGONAL:
+            values, vectors = eigh(A)
+            return values, cls(np.empty((n, 0), A.dtype), np.empty(0), vectors)
         copy_triangle(A, to_upper=True)
         sytrd, size, stevd = get_lapack_funcs(("sytrd", "sytrd_lwork", "stevd"), (A,))
         with calm_blas(n):
