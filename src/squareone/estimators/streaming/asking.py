@@ -13,7 +13,6 @@ from ...arrays import Array
 from ...online import Rule, Sampler
 from ...rows import rows_of
 from ...targets import Labels, Responses
-from .. import validation
 from .classifying import ClassifyingStream
 from .unit_rows import UnitRows
 
@@ -54,14 +53,6 @@ class AskingStream(ClassifyingStream, UnitRows):
         engine = self._recorded().engine
         assert isinstance(engine, Sampler)
         return engine
-
-    # --- rows ---
-
-    def _checked(self, X: Any) -> Any:
-        self._recorded()
-        X = validation.check_rows(self, X, reset=False, sparse=True)
-        self._check_rows_of_kernel(X)
-        return X
 
     # --- a stream with all its labels ---
 

@@ -76,63 +76,9 @@ class ClassifyingStream(Classifying, Streaming):
         >>> model.learn_one([1.0, 0.0], "spam").predict_one([2.0, 1.0])
         'spam'
         """
-        self._forget()
-        self._check_parameters()
-        self.n_features_in_ = positive_count(n_features, "n_features")
-        try:
-            self._set_up(np.empty((0, self.n_features_in_)), _labels_of(classes))
-        except BaseException:
-            self._forget()
-            raise
-        return self
+        return self._begin(n_features, lambda: _labels_of(classes))
 
-    def learn_one(self, x: Any, y: Any) -> Self:
-        """Learn from one row: the fast way, without scikit-learn's checks.
-
-        Parameters
-        ----------
-        x : array-like of shape (d,), or sparse matrix of shape (1, d)
-            The row.
-        y : label, or array-like of shape (labels,)
-            Its class, or zeros and ones for several labels.
-
-        Returns
-        -------
-        self
-
-        Notes
-        -----
-        A row of another length, or with NaN, is refused, and nothing is learned from it.
-
-        Examples
-        --------
-        >>> from squareone import IncrementalRLSClassifier
-        >>> model = IncrementalRLSClassifier().start(classes=["even", "odd"], n_features=2)
-        >>> for x, y in [([0.0, 1.0], "odd"), ([1.0, 0.0], "even")]:
-        ...     model = model.learn_one(x, y)
-        >>> model.predict_one([0.2, 1.0]), model.n_rounds_
-        ('odd', 2)
-        """
-        row = self._one(x)
-        target = self._target_of_one(y)
-        record = self._record
-        record.engine.learn(row, target)
-        record.changed()
-        return self
-
-    def predict_one(self, x: Any) -> Any:
-        """The class of one row, or zeros and ones for several labels: the fast way.
-
-        Parameters
-        ----------
-        x : array-like of shape (d,), or sparse matrix of shape (1, d)
-            The row.
-
-        Returns
-        -------
-        label, or array of shape (labels,)
-        """
-        margins = self._margins_of_one(x)
+    def _answer(self, margins: Array) -> Any:
         targets = self._record.targets
         if targets.multilabel:
             return (margins > 0).astype(int)
@@ -146,7 +92,6 @@ class ClassifyingStream(Classifying, Streaming):
         return self._recorded().targets.classes
 
     def _target_of_one(self, y: Any) -> Array:
-        """(1, t)."""
         targets = self._record.targets
         if targets.multilabel:
             return self._indicator(np.asarray(y).reshape(1, -1))
@@ -243,11 +188,3 @@ def _labels_of(classes: Any) -> Labels:
         msg = f"classes={classes!r}: at least two classes are expected"
         raise ValueError(msg)
     return Labels(found, False)
-
-
-def positive_count(value: Any, name: str) -> int:
-    """A number of features, or of targets, checked."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        msg = f"{name}={value!r}: a whole number of at least one is expected"
-        raise ValueError(msg)
-    return int(value)

@@ -19,7 +19,6 @@ from ...online import (
 )
 from ...rows import rows_of
 from ..validation import check_weights
-from .classifying import positive_count
 from .hierarchical_record import HierarchicalRecord
 from .node_labels import KINDS, NodeLabels
 from .unit_rows import UnitRows
@@ -217,59 +216,20 @@ class HierarchicalClassifier(ClassifierMixin, UnitRows):
         >>> model.learn_one([1.0, 0.0], {"a/b"}).predict_one([2.0, 1.0])
         ('a', 'a/b')
         """
-        self._forget()
-        self._check_parameters()
         if kind not in KINDS:
             msg = f"kind={kind!r}: one of {', '.join(KINDS)} is expected"
             raise ValueError(msg)
-        try:
-            self.n_features_in_ = positive_count(n_features, "n_features")
-            targets = NodeLabels.named(self.taxonomy, kind, classes)
-            self._set_up(np.empty((0, self.n_features_in_)), targets)
-        except BaseException:
-            self._forget()
-            raise
-        return self
+        return self._begin(n_features, lambda: NodeLabels.named(self.taxonomy, kind, classes))
 
-    def learn_one(self, x: Any, y: Any) -> Self:
-        """Learn from one row: the fast way, without scikit-learn's checks.
+    def _target_of_one(self, y: Any) -> Array:
+        return self._recorded().targets.row(y)
 
-        Parameters
-        ----------
-        x : array-like of shape (d,), or sparse matrix of shape (1, d)
-            The row.
-        y : label, collection of labels, or array of shape (k,)
-            As it was in the first call.
-
-        Returns
-        -------
-        self
-
-        Notes
-        -----
-        A row of another length, or with NaN, is refused, and nothing is learned from it.
-        """
+    def _margins_of_one(self, x: Any) -> Array:
         row = self._one(x)
-        record = self._recorded()
-        record.engine.learn(row, record.targets.row(y))
-        record.changed()
-        return self
+        return self._recorded().engine.margins(row)
 
-    def predict_one(self, x: Any) -> Any:
-        """The labels of one row, of the kind that y was: the fast way.
-
-        Parameters
-        ----------
-        x : array-like of shape (d,), or sparse matrix of shape (1, d)
-            The row.
-
-        Returns
-        -------
-        label, tuple of labels, or array of shape (k,)
-        """
-        row = self._one(x)
-        record = self._recorded()
-        found = record.targets.decode(record.engine.margins(row)[None])[0]
+    def _answer(self, margins: Array) -> Any:
+        found = self._recorded().targets.decode(margins[None])[0]
         return found.item() if isinstance(found, np.generic) else found
 
     def _first_targets(self, y: Any, X: Any, classes: Any) -> Any:

@@ -13,8 +13,8 @@ from ...online import Always
 from ...targets import Labels, Responses
 from ..kinds import Regressing
 from ..target_validation import check_responses
-from .base import Streaming
-from .classifying import ClassifyingStream, positive_count
+from .base import Streaming, positive_count
+from .classifying import ClassifyingStream
 
 
 class _Incremental(Streaming):
@@ -145,6 +145,18 @@ n_features_in_, feature_names_in_
         Returns
         -------
         self
+
+        Notes
+        -----
+        How rows are shared out over calls makes no difference. Where something is refused, the
+        state is as it was before.
+
+        Examples
+        --------
+        >>> from squareone import IncrementalRLSRegressor
+        >>> model = IncrementalRLSRegressor(a=0.01).partial_fit([[1.0], [2.0]], [2.0, 4.0])
+        >>> model.partial_fit([[3.0]], [6.0]).n_rounds_
+        3
         """
         return self._partial_fit(X, y, None)
 
@@ -161,64 +173,27 @@ n_features_in_, feature_names_in_
         Returns
         -------
         self
-        """
-        self._forget()
-        self._check_parameters()
-        d = self.n_features_in_ = positive_count(n_features, "n_features")
-        columns = 1 if n_targets is None else positive_count(n_targets, "n_targets")
-        try:
-            self._set_up(np.empty((0, d)), Responses(n_targets is None), columns)
-        except BaseException:
-            self._forget()
-            raise
-        return self
-
-    def learn_one(self, x: Any, y: Any) -> Self:
-        """Learn from one row: the fast way, without scikit-learn's checks.
-
-        Parameters
-        ----------
-        x : array-like of shape (d,), or sparse matrix of shape (1, d)
-            The row.
-        y : float or array-like of shape (t,)
-            Its target.
-
-        Returns
-        -------
-        self
 
         Examples
         --------
         >>> from squareone import IncrementalRLSRegressor
-        >>> model = IncrementalRLSRegressor(a=0.01).start(n_features=1)
-        >>> for x in (1.0, 2.0, 3.0):
-        ...     model = model.learn_one([x], 2 * x + 1)
-        >>> print(f"{model.predict_one([4.0]):.1f}")
-        9.0
+        >>> model = IncrementalRLSRegressor().start(n_features=1, n_targets=2)
+        >>> model.learn_one([1.0], [2.0, -2.0]).predict_one([0.0]).shape
+        (2,)
         """
-        row, record = self._one(x), self._record
+        columns = 1 if n_targets is None else positive_count(n_targets, "n_targets")
+        return self._begin(n_features, lambda: Responses(n_targets is None), columns)
+
+    def _target_of_one(self, y: Any) -> Array:
+        expected = self._record.engine.squares.size
         target = np.atleast_1d(np.asarray(y, dtype=np.float64))[None]
-        if target.shape != (1, record.engine.squares.size) or not np.isfinite(target).all():
-            msg = f"y={y!r}: {record.engine.squares.size} finite number(s) are expected"
+        if target.shape != (1, expected) or not np.isfinite(target).all():
+            msg = f"y={y!r}: {expected} finite number(s) are expected"
             raise ValueError(msg)
-        record.engine.learn(row, target)
-        record.changed()
-        return self
+        return target
 
-    def predict_one(self, x: Any) -> Any:
-        """The prediction for one row: the fast way.
-
-        Parameters
-        ----------
-        x : array-like of shape (d,), or sparse matrix of shape (1, d)
-            The row.
-
-        Returns
-        -------
-        float or array of shape (t,)
-        """
-        values = self._margins_of_one(x)
-        return float(values[0]) if self._record.targets.vector else values
+    def _answer(self, margins: Array) -> Any:
+        return float(margins[0]) if self._record.targets.vector else margins
 
     def predict(self, X: Any) -> Array:
         """Predict targets.
@@ -231,6 +206,17 @@ n_features_in_, feature_names_in_
         Returns
         -------
         array of shape (m,) or (m, t)
+
+        Notes
+        -----
+        **Cost**: dt multiplications for a row, or as many kernel values as there are points.
+
+        Examples
+        --------
+        >>> from squareone import IncrementalRLSRegressor
+        >>> model = IncrementalRLSRegressor(a=1e-6).fit([[1.0], [2.0], [3.0]], [3.0, 5.0, 7.0])
+        >>> model.predict([[4.0]]).round(2)
+        array([9.])
         """
         return self._recorded().targets.decode(self._values(X))
 
