@@ -40,6 +40,13 @@ def penalised_risks(losses: Array, made: Array, n: int, delta: float) -> Array:
 
     ``losses`` (m,) are sums over the rounds after ``made`` (m,) = t of n; a hypothesis of the last
     round has none, and is never chosen.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from squareone.online import penalised_risks
+    >>> penalised_risks(np.array([50.0, 10.0, 0.0]), np.array([0, 20, 100]), 100, 0.05).round(3)
+    array([0.747, 0.401,   inf])
     """
     left = (n - made).astype(np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -99,6 +106,16 @@ def expected_mistake_bound(
 
     Cesa-Bianchi, Gentile and Zaniboni (2006), Theorem 3; energy and ln det are expectations there,
     of which a run has one draw. With b = γ√(ln det/energy) it is the bound of full supervision.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from squareone.online import expected_mistake_bound, mistake_bound
+    >>> margins = np.array([1.0, 0.5, -0.2])
+    >>> expected_mistake_bound(margins, 4.0, 1.0, 1.0, 0.5).value
+    3.7
+    >>> mistake_bound(margins, 4.0, 1.0, 1.0).value
+    3.7
     """
     hinge = float(np.maximum(gamma - margins, 0.0).sum())
     value = hinge / gamma + b * energy / (2.0 * gamma**2) + log_determinant / (2.0 * b)

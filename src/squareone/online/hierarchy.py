@@ -160,6 +160,14 @@ def descend(margins: Array, taxonomy: Taxonomy, ends: Array) -> Array:
     positive margin.
 
     **Cost**: n·k.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from squareone.online import Taxonomy, descend
+    >>> taxonomy = Taxonomy.of([-1, 0, 0])
+    >>> descend(np.array([[0.1, -0.5, -0.2]]), taxonomy, np.array([False, True, True]))
+    array([2])
     """
     found = np.full(margins.shape[0], -1)
     for parent, children in families(taxonomy):  # parents first: a row comes down level by level

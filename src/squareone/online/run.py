@@ -13,6 +13,14 @@ def wrong_share(margins: Array, targets: Array, *, exclusive: bool) -> Array:
     """The loss of margins (…, t) for targets (…, t) of ±1: 0 or 1, or the share of wrong labels.
 
     ``exclusive`` says that the largest column wins. A margin of zero is wrong.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from squareone.online import wrong_share
+    >>> margins, targets = np.array([[0.3, -0.1]]), np.array([[1.0, 1.0]])
+    >>> wrong_share(margins, targets, exclusive=False)
+    array([0.5])
     """
     if exclusive:
         right = np.argmax(margins, axis=-1) == np.argmax(targets, axis=-1)

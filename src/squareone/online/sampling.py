@@ -53,27 +53,27 @@ class Sampler(Engine):
 
     def query(self, X: Any) -> tuple[Array, Array]:
         """Margins (b, t) of rows ``X`` (b, d), and the labels asked for (b, s), as things stand."""
-        self._learners.block(X)
-        lengths = self._learners.lengths()
-        margins = np.empty((X.shape[0], self._learners.columns))
-        asked = np.empty((X.shape[0], self.labels.size), bool)
-        with one_thread():
-            for i in range(X.shape[0]):
-                margins[i], asked[i] = self._ask(i, lengths[i])
-        self._learners.release()
-        return margins, asked
+        return self._walk(X, None, None)
 
     def simulate(self, X: Any, Y: Array) -> tuple[Array, Array]:
         """The same, where each answer ``Y`` (b, t) that was asked for is learned at once."""
-        self._learners.block(X)
-        lengths = self._learners.lengths()
-        margins, asked = np.empty_like(Y), np.empty((Y.shape[0], self.labels.size), bool)
+        return self._walk(X, Y, None)
+
+    def _walk(self, X: Any, Y: Array | None, given: Array | None) -> tuple[Array, Array]:
+        """Row by row: ask, unless labels were ``given`` (b, s), and learn, where there are any."""
+        learners = self._learners
+        learners.block(X)
+        b, lengths = X.shape[0], learners.lengths()
+        margins, asked = np.empty((b, learners.columns)), np.empty((b, self.labels.size), bool)
         with one_thread():
-            for i in range(Y.shape[0]):
-                margins[i], asked[i] = self._ask(i, lengths[i])
-                if asked[i].any():
+            for i in range(b):
+                if given is None:
+                    margins[i], asked[i] = self._ask(i, lengths[i])
+                else:
+                    margins[i], asked[i] = learners.margins(i), given[i]
+                if Y is not None and asked[i].any():
                     self._told(i, Y[i], asked[i], margins[i])
-        self._learners.release()
+        learners.release()
         return margins, asked
 
     def _ask(self, i: int, length: float) -> tuple[Array, Array]:
@@ -123,17 +123,9 @@ class Sampler(Engine):
         array (b, t)
             Margins before they were learned.
         """
-        self._learners.block(X)
-        margins = np.empty_like(Y)
         if asked is None:
             asked = np.ones((Y.shape[0], self.labels.size), bool)
-        with one_thread():
-            for i in range(Y.shape[0]):
-                margins[i] = self._learners.margins(i)
-                if asked[i].any():
-                    self._told(i, Y[i], asked[i], margins[i])
-        self._learners.release()
-        return margins
+        return self._walk(X, Y, asked)[0]
 
     def _told(self, i: int, y: Array, asked: Array, p: Array) -> None:
         self.labels += asked

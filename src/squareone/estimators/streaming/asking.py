@@ -69,6 +69,19 @@ class AskingStream(ClassifyingStream, UnitRows):
         Returns
         -------
         self
+
+        Notes
+        -----
+        **Cost**: a margin for every row and column, and an update for every label that is learned;
+        two numbers for every row and column are kept.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from squareone import SelectiveSamplingClassifier
+        >>> X, y = load_digits(return_X_y=True)
+        >>> SelectiveSamplingClassifier(a=0.1, k=1.0).fit(X, y).queried_.shape
+        (1797,)
         """
         self._forget()
         try:

@@ -106,6 +106,19 @@ class Streaming(IntoFiles):
         Returns
         -------
         self
+
+        Notes
+        -----
+        **Cost**: ``epochs`` times that of all rows, told for each estimator; a block of 256 rows is
+        held at a time, and a margin for every row and column.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from squareone import SecondOrderPerceptron
+        >>> X, y = load_iris(return_X_y=True)
+        >>> SecondOrderPerceptron(epochs=2, shuffle=True).fit(X, y).n_rounds_
+        300
         """
         self._forget()
         try:

@@ -52,6 +52,17 @@ class ClassifyingStream(Classifying, Streaming):
         -----
         How rows are shared out over calls makes no difference. Where something is refused, the
         state is as it was before.
+
+        **Cost**: that of the rows, told for each estimator.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from squareone import SecondOrderPerceptron
+        >>> X, y = load_iris(return_X_y=True)
+        >>> model = SecondOrderPerceptron().partial_fit(X[:10], y[:10], classes=[0, 1, 2])
+        >>> model.partial_fit(X[10:], y[10:]).n_rounds_
+        150
         """
         return self._partial_fit(X, y, classes)
 
@@ -68,6 +79,10 @@ class ClassifyingStream(Classifying, Streaming):
         Returns
         -------
         self
+
+        Notes
+        -----
+        **Cost**: memory for the weights.
 
         Examples
         --------

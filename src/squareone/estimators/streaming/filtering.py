@@ -142,6 +142,10 @@ n_features_in_, feature_names_in_
         -------
         array of bool of shape (b,) or (b, labels)
 
+        Notes
+        -----
+        **Cost**: a margin for every row and label.
+
         Examples
         --------
         >>> from squareone import FilteringClassifier
@@ -169,6 +173,10 @@ n_features_in_, feature_names_in_
         Returns
         -------
         self
+
+        Notes
+        -----
+        **Cost**: an update for every label that was accepted.
 
         Examples
         --------

@@ -275,6 +275,14 @@ class HierarchicalClassifier(ClassifierMixin, UnitRows):
         -----
         **Cost**: d products for each node, as many kernel values as its family has points for
         another kernel.
+
+        Examples
+        --------
+        >>> from squareone import HierarchicalClassifier
+        >>> model = HierarchicalClassifier({"animal": ["cat", "dog"], "plant": []})
+        >>> model = model.fit([[1.0, 0.0], [0.0, 1.0]], ["cat", "plant"])
+        >>> model.decision_function([[1.0, 0.0]]).shape
+        (1, 4)
         """
         return self._recorded().targets.decisions(self._values(X))
 
@@ -293,6 +301,13 @@ class HierarchicalClassifier(ClassifierMixin, UnitRows):
         Notes
         -----
         **Cost**: that of :meth:`decision_function`.
+
+        Examples
+        --------
+        >>> from squareone import HierarchicalClassifier
+        >>> model = HierarchicalClassifier({"animal": ["cat", "dog"], "plant": []})
+        >>> model.fit([[1.0, 0.0], [0.0, 1.0]], ["cat", "plant"]).predict([[1.0, 0.2]]).tolist()
+        ['cat']
         """
         return self._recorded().targets.decode(self._values(X))
 
@@ -320,6 +335,18 @@ class HierarchicalClassifier(ClassifierMixin, UnitRows):
         dict
             ``"h"``: first mistakes on every path; ``"zero_one"``: rows with any mistake;
             ``"symmetric_difference"``: nodes that are wrong.
+
+        Notes
+        -----
+        **Cost**: that of :meth:`decision_function`.
+
+        Examples
+        --------
+        >>> from squareone import HierarchicalClassifier
+        >>> model = HierarchicalClassifier({"animal": ["cat", "dog"], "plant": []})
+        >>> model = model.fit([[1.0, 0.0], [0.0, 1.0]], ["cat", "plant"])
+        >>> model.losses([[0.1, 1.0]], ["plant"])
+        {'h': 0.0, 'zero_one': 0.0, 'symmetric_difference': 0.0}
         """
         true, predicted = self._both(X, y)
         return {
@@ -342,6 +369,18 @@ class HierarchicalClassifier(ClassifierMixin, UnitRows):
         float
             The accuracy, as for any classifier of scikit-learn; :meth:`losses` has those that know
             the taxonomy.
+
+        Notes
+        -----
+        **Cost**: that of :meth:`decision_function`.
+
+        Examples
+        --------
+        >>> from squareone import HierarchicalClassifier
+        >>> model = HierarchicalClassifier({"animal": ["cat", "dog"], "plant": []})
+        >>> model = model.fit([[1.0, 0.0], [0.0, 1.0]], ["cat", "plant"])
+        >>> model.score([[0.1, 1.0], [1.0, 0.0]], ["plant", "dog"])
+        0.5
         """
         true, predicted = self._both(X, y)
         weights = check_weights(sample_weight, true.shape[0], np.dtype(np.float64))

@@ -151,6 +151,8 @@ n_features_in_, feature_names_in_
         How rows are shared out over calls makes no difference. Where something is refused, the
         state is as it was before.
 
+        **Cost**: that of the rows, told above.
+
         Examples
         --------
         >>> from squareone import IncrementalRLSRegressor
@@ -173,6 +175,10 @@ n_features_in_, feature_names_in_
         Returns
         -------
         self
+
+        Notes
+        -----
+        **Cost**: memory for the weights.
 
         Examples
         --------

@@ -258,6 +258,8 @@ class SecondOrderPerceptron(ClassifyingStream):
         Rows have to be independent, and each seen once. With several ridges δ is shared out among
         them.
 
+        **Cost**: nothing.
+
         Examples
         --------
         >>> from sklearn.datasets import load_digits
@@ -321,6 +323,8 @@ class SecondOrderPerceptron(ClassifyingStream):
         -----
         It holds for every sequence of rows, whatever they are, for the exact forms, without a
         budget.
+
+        **Cost**: nd, or n² kernel values, and d³ or as much as a margin.
 
         Examples
         --------

@@ -173,6 +173,10 @@ n_features_in_, feature_names_in_
             For :meth:`partial_fit`. A label that is asked for and never given is no harm: N counts
             those that came.
 
+        Notes
+        -----
+        **Cost**: a margin for every row and column; for "randomized" their spreads, too.
+
         Examples
         --------
         >>> from squareone import SelectiveSamplingClassifier
@@ -200,6 +204,18 @@ n_features_in_, feature_names_in_
         Returns
         -------
         self
+
+        Notes
+        -----
+        **Cost**: an update for every label that is learned.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from squareone import SelectiveSamplingClassifier
+        >>> model = SelectiveSamplingClassifier().partial_fit([[1.0, 0.0], [0.0, 1.0]], [0, 1])
+        >>> model.partial_fit(np.empty((0, 2)), []).n_labels_  # nobody has answered
+        2
         """
         fresh = not hasattr(self, "_record")
         try:
@@ -249,6 +265,10 @@ n_features_in_, feature_names_in_
         Returns
         -------
         MistakeBound
+
+        Notes
+        -----
+        **Cost**: nd, or n² kernel values, and d³ or as much as a margin.
 
         Examples
         --------
