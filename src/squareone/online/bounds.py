@@ -91,6 +91,14 @@ def mistake_bound(
     gamma : float or None
         None: the best one. Between two margins the bound is monotone in γ, so that it is one of
         them, unless all of these are worse than n, which says nothing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from squareone.online import mistake_bound
+    >>> bound = mistake_bound(np.array([1.0, 0.5, -0.2]), 4.0, 1.0, None)
+    >>> bound.gamma, round(bound.value, 2)
+    (1.0, 3.7)
     """
     root = float(np.sqrt(energy * log_determinant))
     if gamma is None:

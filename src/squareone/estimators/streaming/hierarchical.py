@@ -183,6 +183,8 @@ class HierarchicalClassifier(ClassifierMixin, UnitRows):
         A label that is no node of the taxonomy is refused. Where something is refused, the state
         is as it was before.
 
+        **Cost**: that of the rows at the nodes they belong to, told above.
+
         Examples
         --------
         >>> from squareone import HierarchicalClassifier
@@ -208,6 +210,10 @@ class HierarchicalClassifier(ClassifierMixin, UnitRows):
         Returns
         -------
         self
+
+        Notes
+        -----
+        **Cost**: memory for the weights.
 
         Examples
         --------
