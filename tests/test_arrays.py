@@ -83,18 +83,6 @@ def test_passes_over_triangles(tile, monkeypatch):
     assert_allclose(arrays.column_square_sums(lower), np.square(lower).sum(axis=0))
 
 
-@pytest.mark.parametrize("shape", [(5, 5), (40, 3), (3000, 100), (130, 60)])
-def test_blocked_qr(shape):
-    rng = np.random.default_rng(0)
-    A = rng.standard_normal(shape)
-    A[:, -1] = A[:, 0]  # whatever the rank
-    qr = arrays.BlockedQR(lambda rows: A[rows].copy(), *shape, A.dtype)
-    R = qr.R.copy()
-    Q = qr.rotated(np.eye(shape[1]))
-    assert_allclose(Q.T @ Q, np.eye(shape[1]), atol=1e-13)
-    assert_allclose(Q @ R, A, atol=1e-11)
-
-
 def test_tiles_cover_the_lower_triangle_once(monkeypatch):
     monkeypatch.setattr(arrays, "TILE", 7)
     seen = np.zeros((40, 40), int)
@@ -143,22 +131,3 @@ def test_sparse_product(dtype, loop, monkeypatch):
     mixed = np.empty((9, 3))
     arrays.sparse_product(A.astype(np.float32), B.astype(np.float64), mixed)
     assert_allclose(mixed, A.toarray() @ B, rtol=1e-5)
-
-
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("n", [0, 1, 2, 60])
-@pytest.mark.parametrize("tridiagonal", [arrays._TRIDIAGONAL, False])
-def test_eigenvectors_as_a_product(n, dtype, tridiagonal, monkeypatch):
-    monkeypatch.setattr(arrays, "_TRIDIAGONAL", tridiagonal)
-    A = symmetric(n, dtype)
-    values, vectors = arrays.Eigenvectors.of(np.tril(A))  # what is above the diagonal is not read
-    assert_allclose(values, np.linalg.eigvalsh(A), rtol=1e3 * np.finfo(dtype).eps)
-    B = np.random.default_rng(1).standard_normal((n, 2))
-    there, back = vectors.times(B), vectors.transposed_times(B)
-    assert there.dtype == back.dtype == dtype
-    V, close = vectors.dense(), 1e2 * np.finfo(dtype).eps
-    assert_allclose(V.T @ V, np.eye(n), atol=close)
-    assert_allclose((V * values) @ V.T, A, atol=close * np.linalg.norm(A))
-    assert_allclose(there, V @ B, atol=close)
-    assert_allclose(back, V.T @ B, atol=close)
-    assert vectors.times(B[:, :0]).shape == vectors.transposed_times(B[:, :0]).shape == (n, 0)

@@ -1,13 +1,14 @@
 """The one seam to the numerical libraries: factorisations, products and size guards.
 
 Everything here works in place where it can. A symmetric matrix is a C-ordered array whose
-**lower** triangle is read; its strict upper triangle is never looked at and, except by
-:func:`eigh`, never written. LAPACK sees the transposed, Fortran-ordered view of the same memory.
+**lower** triangle is read; its strict upper triangle is never looked at and, except where an
+eigenproblem is solved, never written. LAPACK sees the transposed, Fortran-ordered view of the same
+memory. Decompositions into orthogonal factors are in :mod:`~squareone.decompositions`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -39,12 +40,6 @@ _PANEL = 1024
 
 # The loop of SciPy's sparse products, which is not in its documentation.
 _csr_matvecs = getattr(getattr(scipy.sparse, "_sparsetools", None), "csr_matvecs", None)
-
-# Whether SciPy has the eigenvectors of tridiagonal matrices by divide and conquer.
-_TRIDIAGONAL = hasattr(scipy.linalg.lapack, "dstevd")
-
-# LAPACK's syevd asks for 1 + 6n + 2n² numbers of workspace and counts them in 32 bits.
-LARGEST_EIGENPROBLEM = 32_766
 
 
 def blocks(n: int, size: int) -> list[slice]:
@@ -277,100 +272,6 @@ def symmetric_product(A: Array, v: Array) -> Array:
     return symv(1.0, A.T, v, lower=0)
 
 
-def eigh(A: Array) -> tuple[Array, Array]:
-    """Eigenvalues, ascending, and eigenvectors (columns) of a symmetric matrix, which is destroyed.
-
-    The divide-and-conquer driver: the default one is ten times slower in float32. It is faster by
-    a sixth on what is the upper triangle here, so that is filled first.
-
-    Cost: about 9n³ flops; the eigenvectors take the memory of ``A``, and 2n² numbers more are
-    needed on the way.
-    """
-    n = A.shape[0]
-    if n <= 1:  # not every LAPACK takes these
-        return A.ravel().copy(), np.ones_like(A)
-    copy_triangle(A, to_upper=True)
-    with calm_blas(n):
-        values, vectors = scipy.linalg.eigh(
-            A.T, lower=True, overwrite_a=True, check_finite=False, driver="evd"
-        )
-    return values, vectors
-
-
-class Eigenvectors:
-    """Those of a symmetric matrix QTQᵀ with a tridiagonal T = WSWᵀ, as the product QW.
-
-    Multiplying the two takes a third of the time of :func:`eigh`, which a few products with vectors
-    do not need.
-
-    Cost: about 4n³/3 flops, and up to 3n³ for W; a product with ``B`` (n, t) costs 4n²t flops, the
-    dense matrix 2n³. Q takes the memory of ``A``, W as much; n² numbers more are needed on the way.
-    """
-
-    @classmethod
-    def of(cls, A: Array) -> tuple[Array, Eigenvectors]:
-        """Eigenvalues, ascending, and eigenvectors of a symmetric matrix, which is destroyed."""
-        n = A.shape[0]
-        if n <= 1 or not _TRIDIAGONAL:
-            values, vectors = eigh(A)
-            return values, cls(np.empty((n, 0), A.dtype), np.empty(0), vectors)
-        copy_triangle(A, to_upper=True)
-        sytrd, size, stevd = get_lapack_funcs(("sytrd", "sytrd_lwork", "stevd"), (A,))
-        with calm_blas(n):
-            work, _ = size(n, lower=1)
-            C, diagonal, beside, factors, _ = sytrd(A.T, lower=1, lwork=int(work), overwrite_a=1)
-            values, W, info = stevd(diagonal, beside)
-        if info > 0:
-            msg = "the eigenvalues of a tridiagonal matrix did not converge"
-            raise np.linalg.LinAlgError(msg)
-        # The reflectors are below the diagonal, as a QR factorisation would leave them one row
-        # further up: LAPACK reads them from the second number on. No copy.
-        reflectors = C.reshape(-1, order="F")[1 : 1 + n * (n - 1)].reshape(n, n - 1, order="F")
-        return values, cls(reflectors, factors, W)
-
-    def __init__(self, reflectors: Array, factors: Array, W: Array) -> None:
-        self._reflectors, self._factors, self._W = reflectors, factors, W
-
-    def times(self, B: Array) -> Array:
-        """QWB for ``B`` (n, t), in the precision of the matrix."""
-        return self._reflected(self._turned(B, transposed=False), transposed=False)
-
-    def transposed_times(self, B: Array) -> Array:
-        """(QW)ᵀB for ``B`` (n, t), in the precision of the matrix."""
-        return self._turned(
-            self._reflected(B.astype(self._W.dtype), transposed=True), transposed=True
-        )
-
-    def dense(self) -> Array:
-        """QW (n, n), in the memory of W, which is given up."""
-        return self._reflected(self._W, transposed=False)
-
-    def _turned(self, B: Array, *, transposed: bool) -> Array:
-        """WB or WᵀB, by the library of the factorisations; see :func:`product`."""
-        (gemm,) = scipy.linalg.get_blas_funcs(("gemm",), (self._W,))
-        return gemm(1.0, self._W, B, trans_a=transposed) if B.size else B.astype(self._W.dtype)
-
-    def _reflected(self, B: Array, *, transposed: bool) -> Array:
-        """Overwrite ``B`` (n, t) by QB or QᵀB. The first row stays as it is."""
-        if self._factors.size and B.size:
-            (ormqr,) = get_lapack_funcs(("ormqr",), (B,))
-            given = "L", "T" if transposed else "N", self._reflectors, self._factors
-            rest = np.array(B[1:], order="F")
-            with calm_blas(B.shape[0]):
-                _, size, _ = ormqr(*given, rest, -1, overwrite_c=1)
-                B[1:] = ormqr(*given, rest, int(size[0]), overwrite_c=1)[0]
-        return B
-
-
-def svd(A: Array) -> tuple[Array, Array, Array]:
-    """Thin singular value decomposition ``A = U diag(s) Vt``; A is destroyed."""
-    if min(A.shape) == 0:
-        m, n = A.shape
-        return np.empty((m, 0), A.dtype), np.empty(0, A.dtype), np.empty((0, n), A.dtype)
-    with calm_blas(min(A.shape)):
-        return scipy.linalg.svd(A, full_matrices=False, overwrite_a=True, check_finite=False)
-
-
 @contextmanager
 def calm_blas(n: int) -> Iterator[None]:
     """One thread for a small factorisation: waking the others takes longer than the work."""
@@ -379,60 +280,6 @@ def calm_blas(n: int) -> Iterator[None]:
         return
     with shared_cores():
         yield
-
-
-class BlockedQR:
-    """Thin QR of a tall matrix (n, k), n ≥ k, given by row blocks: ``block(rows)`` → (b, k).
-
-    Each block is factored on its own core; the stacked triangles are factored again, in the same
-    way. ``R`` (k, k) is there at once; Q is orthonormal to working precision whatever the rank,
-    and is formed by :meth:`rotated`.
-
-    Cost: about 6nk² flops with Q; n·k numbers and one block per core.
-    """
-
-    def __init__(self, block: Callable[[slice], Array], n: int, k: int, dtype: Any) -> None:
-        self._parts = _row_parts(n, k)
-        self._k = k
-        if len(self._parts) == 1:
-            with calm_blas(k):
-                self._Q, self.R = np.linalg.qr(block(slice(0, n)))
-            return
-        self._Q = np.empty((n, k), dtype)
-        triangles = np.empty((len(self._parts) * k, k), dtype)
-
-        def factor(i: int) -> None:
-            rows = self._parts[i]
-            self._Q[rows], triangles[i * k : (i + 1) * k] = np.linalg.qr(block(rows))
-
-        for_each(factor, range(len(self._parts)))
-        self._top = BlockedQR(lambda rows: triangles[rows], triangles.shape[0], k, dtype)
-        self.R = self._top.R
-
-    def rotated(self, M: Array) -> Array:
-        """``Q @ M`` for ``M`` (k, k): an array (n, k), in the memory of Q, which is given up."""
-        k = self._k
-        turns = M if len(self._parts) == 1 else self._top.rotated(M)
-
-        def rotate(i: int) -> None:
-            rows = self._parts[i]
-            self._Q[rows] = self._Q[rows] @ turns[i * k : (i + 1) * k]
-
-        for_each(rotate, range(len(self._parts)))
-        return self._Q
-
-
-def longest_part(k: int) -> int:
-    """Rows of a block of k columns in a blocked QR; the last block may be longer by k."""
-    return max(4 * k, 131_072 // max(k, 1), 1)
-
-
-def _row_parts(n: int, k: int) -> list[slice]:
-    """Blocks of rows, none of them shorter than k."""
-    parts = blocks(n, longest_part(k))
-    if len(parts) > 1 and parts[-1].stop - parts[-1].start < k:
-        parts[-2:] = [slice(parts[-2].start, n)]
-    return parts
 
 
 def solve_positive(S: Array, R: Array) -> Array:
@@ -473,6 +320,17 @@ def copy_triangle(A: Array, *, to_upper: bool) -> None:
             A[rows, columns] = A[columns, rows].T
 
     for_each(copy, lower_tiles(A.shape[0]))
+
+
+def lower_copy(A: Array, dtype: np.dtype) -> Array:
+    """A matrix in one piece, in ``dtype``, with the lower triangle of ``A`` (n, n)."""
+    copy = np.zeros(A.shape, dtype)
+
+    def fill(tile: tuple[slice, slice]) -> None:
+        copy[tile] = A[tile]
+
+    for_each(fill, lower_tiles(A.shape[0]))
+    return copy
 
 
 def clear_upper(A: Array) -> None:

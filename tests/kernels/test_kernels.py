@@ -66,6 +66,20 @@ def test_a_row_is_at_distance_zero_from_itself(kernel, dtype):
     assert_array_equal(np.diag(kernel(rows)), 1.0)
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("spread", [1e-3, 1.0, 3.0, 30.0, 3e3])
+def test_equal_rows_are_alike_to_rounding(spread, dtype):
+    """Far from the mean what rounding leaves of a distance is large; it must not exceed one."""
+    some = (spread * rng.standard_normal((200, 8))).astype(dtype)
+    K = Gaussian(1.0)(some, some[:50].copy())
+    excess = K.max() - 1.0
+    if np.square(some - some.mean(axis=0)).sum(axis=1).max() > 64.0:
+        assert excess <= 0.0
+    assert excess <= 64.0 * np.finfo(dtype).eps
+    if spread <= 3.0:
+        assert_allclose(np.diagonal(K), 1.0, rtol=100.0 * np.finfo(dtype).eps)
+
+
 @pytest.mark.parametrize("kernel", [Gaussian(1.7), Laplacian(1.7), Matern(1.7)], ids=str)
 def test_distances_are_taken_from_centred_rows(kernel):
     """Rows far from the origin keep their digits, those that the offset has left them."""

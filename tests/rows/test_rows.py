@@ -251,6 +251,8 @@ def test_squared_distances(dense, sparse, others, dtype, widths):
         out = np.full((20, 5), np.nan, dtype)
         left[10:30].cross(right[3:8], out)
         assert_close(out.astype(np.float64), expected[10:30, 3:8], dtype)
+        assert_allclose(left.reach, 0.5 * np.square(dense.X / widths).sum(axis=1).max(), rtol=1e-5)
+        assert left[5:5].reach == 0.0
 
 
 def test_absolute_differences(dense, sparse, others, dtype):

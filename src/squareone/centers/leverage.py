@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import TILE, Array, blocks, eigh, pivoted_cholesky
+from ..arrays import TILE, Array, blocks, pivoted_cholesky
+from ..decompositions import eigh
 from ..kernels import Kernel
 from ..rows import rows_of
 from ..threads import for_each

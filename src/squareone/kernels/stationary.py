@@ -19,6 +19,10 @@ __all__ = ["Gaussian", "Laplacian", "Matern", "Stationary"]
 # Rows whose pairwise distances give the median: enough for two digits, at no cost worth counting.
 MEDIAN_ROWS = 512
 
+# Where |z|²/2 + |z'|²/2 is below this, −|z − z'|²/2 can be above zero by a few dozen units in the
+# last place only, which is not worth a pass over the values.
+_NEAR = 32.0
+
 
 class Stationary(Kernel):
     """A decreasing function of distance / sigma, equal to one at distance zero.
@@ -195,6 +199,13 @@ class Gaussian(_Euclidean):
                 raise ValueError(msg)
             kernel.set_params(sigma=np.array(self.sigma, dtype=np.float64))
         return kernel
+
+    def fill(self, left: Lifted, right: Lifted, out: Array) -> None:
+        if left.reach + right.reach > _NEAR:
+            super().fill(left, right, out)
+            return
+        left.cross(right, out)  # a value above one is so by rounding, as those below may be
+        np.exp(out, out=out)
 
     def of_exponents(self, out: Array) -> None:
         np.exp(out, out=out)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.sparse import issparse
 
-from ..arrays import Array, eigh, solve_positive
+from ..arrays import Array, solve_positive
+from ..decompositions import eigh
 from .learners import Learners, State
 
 

@@ -21,6 +21,10 @@ class Lifted(Protocol):
     def cross(self, other: Any, out: Array) -> None:
         """Write −|z − z'|²/2 between these rows and those of ``other`` into ``out`` (n, m)."""
 
+    @property
+    def reach(self) -> float:
+        """The largest |z|²/2."""
+
 
 class Rows(ABC):
     """Rows of features (n, d). Nobody who asks these questions needs to know how they are stored.

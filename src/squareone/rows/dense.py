@@ -8,6 +8,7 @@ from scipy.sparse import csr_array
 from ..arrays import Array, blocks
 from ..threads import for_each
 from .base import Rows, dealt_sums, gram_blocks, row_blocks
+from .lifted import LiftedDenseRows
 
 
 class DenseRows(Rows):
@@ -71,21 +72,16 @@ class DenseRows(Rows):
     def standardised(self, origin: Array, widths: float | Array) -> DenseRows:
         return DenseRows((self.X - origin) / np.asarray(widths, dtype=self.dtype))
 
-    def lifted(self, origin: Array, widths: float | Array, *, square_at: int) -> DenseRows:
-        """(z, −|z|²/2, 1), or the last two the other way round.
-
-        (z, −|z|²/2, 1)·(z', 1, −|z'|²/2) is −|z − z'|²/2: the product itself does what would take
-        two more passes over the tile.
-        """
+    def lifted(self, origin: Array, widths: float | Array, *, square_at: int) -> LiftedDenseRows:
         n, d = self.shape
         Z = np.empty((n, d + 2), self.dtype)
-        scaled = Z[:, :d]
+        scaled, halves = Z[:, :d], Z[:, d + square_at]
         np.subtract(self.X, origin, out=scaled)
         scaled /= np.asarray(widths, dtype=self.dtype)
-        Z[:, d + square_at] = np.einsum("ij,ij->i", scaled, scaled)
-        Z[:, d + square_at] *= -0.5
+        halves[...] = np.einsum("ij,ij->i", scaled, scaled)
+        halves *= -0.5
         Z[:, d + 1 - square_at] = 1.0
-        return DenseRows(Z)
+        return LiftedDenseRows(Z, halves)
 
     def cross(self, other: Rows, out: Array) -> None:
         np.matmul(self.X, other.X.T, out=out)

@@ -25,17 +25,8 @@ import scipy
 from scipy.sparse import csr_array
 from threadpoolctl import threadpool_info
 
-from ..arrays import (
-    Array,
-    BlockedQR,
-    blocks,
-    cholesky,
-    copy_triangle,
-    eigh,
-    frobenius_norm,
-    svd,
-    triangular_inverse,
-)
+from ..arrays import Array, blocks, cholesky, copy_triangle, frobenius_norm, triangular_inverse
+from ..decompositions import BlockedQR, eigh, svd
 from ..kernels import Gaussian, Linear
 from ..kernels.tiles import kernel_matrix
 from ..rows import Rows, rows_of

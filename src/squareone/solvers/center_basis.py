@@ -31,7 +31,7 @@ from ..threads import for_each
 STRIP, _WIDE = 256, 4096
 #: Bytes of a block of kernel values: with the most matrix products run at full speed, with the
 #: least nearly so.
-LEAST_BLOCK, MOST_BLOCK = 2**23, 2**27
+LEAST_BLOCK, MOST_BLOCK = 2**23, 2**26
 # Beyond these, squares of kernel values leave the range of the type.
 _SAFE = {np.dtype(np.float64): (1e-100, 1e100), np.dtype(np.float32): (1e-12, 1e12)}
 
@@ -203,12 +203,15 @@ class CenterBasis:
 
     def divide(self, K: Array) -> None:
         """Overwrite rows k (b, r) by L⁻¹k. Cost: br² flops."""
-        L = self.factor
-        if K.dtype != L.dtype:
-            if K.dtype not in self._casts:
-                self._casts[K.dtype] = L.astype(K.dtype)
-            L = self._casts[K.dtype]
-        divide_right(K, L)
+        divide_right(K, self.factor_in(K.dtype))
+
+    def factor_in(self, dtype: np.dtype) -> Array:
+        """L (r, r) in another precision, which is kept."""
+        if dtype == self.factor.dtype:
+            return self.factor
+        if dtype not in self._casts:
+            self._casts[dtype] = self.factor.astype(dtype)
+        return self._casts[dtype]
 
     def explained(self, rows: Rows) -> Array:
         """|L⁻¹k(x)|² of rows (b, d): what the centers explain of k(x, x), (b,) in float64."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from ..arrays import LARGEST_EIGENPROBLEM, TILE, cholesky_workspace, longest_part
+from ..arrays import TILE, cholesky_workspace
+from ..decompositions import LARGEST_EIGENPROBLEM, longest_part
 from ..rows.base import gram_blocks
 from .calibration import Work
 from .factor import HELD_NUMBERS, PATH_BLOCK, PATH_COLUMNS

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..arrays import Array, blocks, lower_tiles
 from ..threads import for_each
+from .center_basis import CenterBasis
 from .feature_sums import FeatureSums
 
 # Directions that may be summed apart: a share of all, or this many; and products that find them.
@@ -28,11 +29,9 @@ class Deflation:
     Parameters
     ----------
     L : array (r, r)
-        Lower triangular.
+        Lower triangular; in the precision in which rows are computed.
     condition : float
         That of LLᵀ.
-    dtype : dtype
-        In which rows are computed.
 
     Attributes
     ----------
@@ -46,11 +45,10 @@ class Deflation:
     **Cost**: 16r²q flops; for every row 4rq more.
     """
 
-    def __init__(self, L: Array, condition: float, dtype: np.dtype) -> None:
-        r = L.shape[0]
+    def __init__(self, L: Array, condition: float) -> None:
+        r, dtype = L.shape[0], L.dtype
         q = min(max(r // _SHARE, _FEWEST), r)
         V = np.random.RandomState(0).standard_normal((r, q)).astype(dtype)
-        L = L.astype(dtype, copy=False)  # directions need not be exact
         for _ in range(_PRODUCTS):
             V, _ = np.linalg.qr(L @ (L.T @ V))
         half = (L.T @ V).astype(np.float64)
@@ -80,27 +78,37 @@ class Deflation:
         for columns in blocks(K.shape[1], _COLUMNS):  # what is taken off stays in the cache
             K[:, columns] -= apart @ self._transposed[:, columns]
 
-    def joined(self, sums: FeatureSums) -> FeatureSums:
-        """Sums of k from those of the split features (r + q of them)."""
-        r = self.vectors.shape[0]
-        Q = self.vectors.astype(np.float64)  # as it was used
+    def divided(self, sums: FeatureSums, basis: CenterBasis, dtype: np.dtype) -> FeatureSums:
+        """Sums of L⁻¹k from those of the split features (r + q of them); the matrix in ``dtype``.
 
-        def down(A: Array) -> Array:
-            return A[:r] + Q @ A[r:]
-
-        gram = np.empty((r, r))
-        beside = sums.gram[r:, :r] + 0.5 * _symmetric(sums.gram[r:, r:]) @ Q.T
-        left, right = np.hstack([Q, beside.T]), np.vstack([beside, Q.T])  # one product for both
+        Large and small parts are divided by L each for itself, and meet only then, when they are
+        of one size: L⁻¹k = L⁻¹(k − QQᵀk) + (L⁻¹Q)(Qᵀk). Only the small ones' matrix is large, and
+        that one has been rounded already.
+        """
+        r, q = self.vectors.shape
+        rest = FeatureSums(
+            sums.gram[:r, :r],
+            sums.first[:r],
+            np.hstack([sums.cross[:r], sums.gram[r:, :r].T, self.vectors]),  # Q as it was used
+            sums.targets,
+            sums.total,
+        ).divided(basis, dtype)
+        t = sums.cross.shape[1]
+        cross, beside, Q = np.hsplit(rest.cross, [t, t + q])
+        beside = beside + 0.5 * Q @ _symmetric(sums.gram[r:, r:])
+        # one product for both, which are the transpose of each other
+        left = np.hstack([Q, beside]).astype(dtype)
+        right = np.hstack([beside, Q]).T.astype(dtype)
 
         def join(tile: tuple[slice, slice]) -> None:
             rows, columns = tile
-            np.add(sums.gram[tile], left[rows] @ right[:, columns], out=gram[tile])
+            rest.gram[tile] += left[rows] @ right[:, columns]
 
         for_each(join, lower_tiles(r))
         return FeatureSums(
-            gram,
-            down(sums.first),
-            down(sums.cross),
+            rest.gram,
+            rest.first + Q @ sums.first[r:],
+            cross + Q @ sums.cross[r:],
             sums.targets,
             sums.total,
         )

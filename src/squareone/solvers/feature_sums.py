@@ -12,9 +12,10 @@ from ..arrays import (
     add_gram,
     blocks,
     divide_by_cholesky,
-    solve_triangular,
+    lower_copy,
 )
 from ..threads import for_each
+from .center_basis import CenterBasis
 from .keeping import State
 
 
@@ -94,11 +95,15 @@ class FeatureSums:
             self.total - other.total,
         )
 
-    def divide(self, L: Array) -> None:
-        """Turn features z into L⁻¹z, for a lower triangular ``L`` (k, k): k³ flops."""
-        divide_by_cholesky(self.gram, L)
-        self.first = solve_triangular(L, self.first[:, None])[:, 0]
-        self.cross = solve_triangular(L, self.cross)
+    def divided(self, basis: CenterBasis, dtype: np.dtype) -> FeatureSums:
+        """Sums of features L⁻¹z, for the factor L (k, k) of a basis; the matrix in ``dtype``.
+
+        Cost: k³ flops, and k² numbers.
+        """
+        gram = lower_copy(self.gram, dtype)
+        divide_by_cholesky(gram, basis.factor_in(dtype))
+        first, *cross = basis.forward(np.column_stack([self.first, self.cross])).T
+        return FeatureSums(gram, first, np.transpose(cross), self.targets, self.total)
 
     def centre(self) -> None:
         """Sums of the same with z and ỹ less their means: what an intercept leaves."""
@@ -151,9 +156,9 @@ class JointSums:
         return self.apart().state(rows)
 
     def apart(self) -> FeatureSums:
-        """What was summed, each in an array of its own."""
+        """What was summed; its matrix is a view, which is not added to again."""
         M, k = self._matrix, self.k
-        gram, first, cross, targets = (
-            np.array(part, order="C") for part in (M[:k, :k], M[-1, :k], M[k:-1, :k].T, M[-1, k:-1])
+        first, cross, targets = (
+            np.array(part, order="C") for part in (M[-1, :k], M[k:-1, :k].T, M[-1, k:-1])
         )
-        return FeatureSums(gram, first, cross, targets, float(M[-1, -1]))
+        return FeatureSums(M[:k, :k], first, cross, targets, float(M[-1, -1]))

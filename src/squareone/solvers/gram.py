@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Array, eigh
+from ..arrays import Array
+from ..decompositions import eigh
 from ..rows import Rows
 from .factor import gram_by_blocks
 from .features import CentredRows

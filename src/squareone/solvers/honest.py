@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..arrays import Array, blocks, eigh
+from ..arrays import Array, blocks
+from ..decompositions import eigh
 from .feature_sums import FeatureSums
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Array, Eigenvectors, blocks, lower_tiles
+from ..arrays import Array, blocks, lower_tiles
 from ..kernels.tiles import kernel_rectangle
 from ..rows import Rows, rows_of
 from ..threads import for_each, shared_cores
@@ -18,6 +18,7 @@ from .feature_sums import FeatureSums, JointSums
 from .honest import CenterRemoval, errors_without_rows
 from .keeping import Forgetful, Keeper
 from .ridge import RidgeFactor
+from .shifted import ShiftedSystems
 from .weighting import Weighting
 
 # The kernel values themselves are summed, and divided by the factor of K afterwards, while that
@@ -115,7 +116,7 @@ class RectangleFactor(RidgeFactor):
         if eps * self._amplified <= _SAFE_SUMS[dtype]:
             return
         if dtype == np.float32:
-            apart = Deflation(self.centers.factor, self._amplified, dtype)
+            apart = Deflation(self.centers.factor_in(dtype), self._amplified)
             if eps * apart.amplified <= _SAFE_APART:
                 self._apart, self._amplified = apart, apart.amplified
                 return
@@ -180,11 +181,15 @@ class RectangleFactor(RidgeFactor):
                 keeper.keep("sums", partial(joint.state, part.stop))
                 watch(part.stop)
         sums = joint.apart()
-        if self._apart is not None:
-            sums = self._apart.joined(sums)
-        if not self._divided_first:
-            sums.divide(self.centers.factor)
-        return sums
+        if self._divided_first:
+            return sums
+        given = sums, self.centers, self._precision()
+        return FeatureSums.divided(*given) if self._apart is None else self._apart.divided(*given)
+
+    def _precision(self) -> np.dtype:
+        """Of matrices among the centers, once they are divided by the factor."""
+        large = self.targets.dtype == np.float32 and self.centers.size > LARGE
+        return np.dtype(np.float32 if large else np.float64)
 
     def _summed_over(self, rows: Array) -> FeatureSums:
         """The same over some rows (m,)."""
@@ -198,8 +203,7 @@ class RectangleFactor(RidgeFactor):
     def _decompose(self) -> None:
         """Axes and squares of the centred features."""
         sums, intercept = self._sums, self.weighting.direction is not None
-        large = self.targets.dtype == np.float32 and self.centers.size > LARGE
-        gram = np.empty(sums.gram.shape, np.float32 if large else np.float64)
+        gram = np.empty(sums.gram.shape, self._precision())
         mean = sums.first / sums.total if intercept else np.zeros(self.centers.size)
 
         def centre(tile: tuple[slice, slice]) -> None:  # in float64
@@ -207,13 +211,10 @@ class RectangleFactor(RidgeFactor):
             gram[tile] = sums.gram[tile] - np.outer(mean[rows], sums.first[columns])
 
         for_each(centre, lower_tiles(mean.size))
-        values, V = Eigenvectors.of(gram)
-        self.squares = np.maximum(values.astype(np.float64), 0.0)
-        L = self.centers.factor
-        self._vectors: Eigenvectors | None = V
-        self.projections = V.transposed_times(sums.cross).astype(self.targets.dtype, copy=False)
+        self._systems = ShiftedSystems(gram, sums.cross)
+        self.squares = self._systems.squares
         # L times the mean feature, back among kernel values
-        self._mean = L @ mean
+        self._mean = self.centers.factor @ mean
         self._off = None
         if self._shift is not None:
             self._mean += self._shift
@@ -222,13 +223,15 @@ class RectangleFactor(RidgeFactor):
         self.largest = self._in_user_units(float(np.max(self.squares, initial=0.0)))
         self.rounded = self.largest
 
+    @property
+    def projections(self) -> Array:  # type: ignore[override]
+        """Vᵀ times the sums with the targets (r, t)."""
+        return self._systems.projections.astype(self.targets.dtype, copy=False)
+
     @cached_property
     def axes(self) -> Array:  # type: ignore[override]
         """L⁻ᵀV (r, r): coefficients c of centers are these times those along the principal axes."""
-        assert self._vectors is not None
-        found = self.centers.backward(self._vectors.dense()).astype(self.targets.dtype)
-        self._vectors = None  # which is all they were kept for
-        return found
+        return self.centers.backward(self._systems.vectors()).astype(self.targets.dtype)
 
     def _in_user_units(self, square: float) -> float:
         for unit in self.alpha_units:
@@ -258,7 +261,7 @@ class RectangleFactor(RidgeFactor):
     def _explained_by_sums(self) -> float:
         """Σ |L⁻¹k|² from what was summed, which are the features of k − shift."""
         sums = self._sums
-        explained = float(np.trace(sums.gram))
+        explained = float(np.trace(sums.gram, dtype=np.float64))
         if self._shift is not None:
             shift = self._shift.astype(np.float64)[:, None]
             off = self.centers.forward(shift)[:, 0]
@@ -351,10 +354,8 @@ class RectangleFactor(RidgeFactor):
 
     def totals(self, alphas: Array) -> tuple[Array, Array]:
         """In closed form: ‖r‖² = ỹᵀỹ − gᵀ(2/(S² + λ) − S²/(S² + λ)²)g."""
-        gains = 1.0 / (self.squares[:, None] + self.scaled(alphas))
-        taken = 2.0 * gains - self.squares[:, None] * np.square(gains)
         squares = np.square(self.targets, dtype=np.float64).sum(axis=0)
-        left = squares[:, None] - np.square(self.projections, dtype=np.float64).T @ taken
+        left = squares[:, None] - self._systems.explained(self.scaled(alphas))
         return np.maximum(left, 0.0), self.n - self.degrees_of_freedom(alphas)
 
     def errors_without(self, alphas: Array, removed: Array) -> Array:
@@ -369,11 +370,11 @@ class RectangleFactor(RidgeFactor):
     # --- the model, and new rows ---
 
     def coefficients(self, alphas: Array) -> tuple[Array, Array]:
-        along = -self.filters(alphas) * self.projections
-        if self._vectors is None:
-            C = self.axes @ along
+        if "axes" in self.__dict__:
+            C = self.axes @ (-self.filters(alphas) * self.projections)
         else:  # nobody has asked for more than a few columns
-            C = self.centers.backward(self._vectors.times(along)).astype(self.targets.dtype)
+            C = self.centers.backward(self._systems.solutions(self.scaled(alphas)))
+            C = C.astype(self.targets.dtype, copy=False)
         intercepts = np.zeros(C.shape[1])
         if self._off is not None:
             intercepts = self.means - self._mean @ C

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import Array, eigh
+from ..arrays import Array
+from ..decompositions import eigh
 from ..errors import NotPositiveSemidefiniteError
 from .factor import BasisFactor, shrinkage
 from .folds import errors_of_square_basis

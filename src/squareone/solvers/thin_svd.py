@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import Array, BlockedQR, svd
+from ..arrays import Array
+from ..decompositions import BlockedQR, svd
 from .factor import BasisFactor, gram_by_blocks, shrinkage
 from .features import CentredRows
 from .folds import errors_of_square_basis, errors_of_thin_basis
