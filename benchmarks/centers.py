@@ -273,7 +273,7 @@ CASES: list[Case] = [
         what="100,000 × 20 rows in float32, 2,000 centers, the best of 20 λ by GCV",
         against="its products alone, 2nmd + nm² flops at the rate of a large product",
         target=1.6,
-        repeats=3,
+        repeats=7,
     ),
     Case(
         "centers-pcg",

@@ -10,7 +10,8 @@ import numpy as np
 from sklearn.base import clone
 
 from benchmarks.case import Case, Outcome, Scale
-from benchmarks.data import Data, smooth, tall, wide
+from benchmarks.centers import GRID as GRID_OF_CENTERS
+from benchmarks.data import Data, decaying, smooth, tall, wide
 from benchmarks.linear import WELL
 from benchmarks.solvers import GRID
 
@@ -32,6 +33,14 @@ def _kernel(scale: Scale, n: int, **parameters: Any) -> Fit:
 
     data, sigma = smooth(scale.rows(n))
     return RLSRegressor(kernel=Gaussian(sigma=sigma), **parameters), data
+
+
+def _centers(scale: Scale, n: int, m: int, dtype: str, **parameters: Any) -> Fit:
+    from squareone import RLSRegressor
+    from squareone.kernels import Gaussian
+
+    model = RLSRegressor(kernel=Gaussian(sigma=4.0), centers=scale.rows(m), **parameters)
+    return model, decaying(scale.rows(n), np.dtype(dtype))
 
 
 def _linear(scale: Scale, solver: str) -> Fit:
@@ -102,5 +111,22 @@ CASES: list[Case] = [
             partial(_linear, solver=solver),
         )
         for solver in ("gram", "svd")
+    ),
+    _case(
+        "rectangle-gcv",
+        "20 λ by GCV, n = 100,000, d = 20, 2,000 centers, float32",
+        partial(
+            _centers, n=100_000, m=2000, dtype="float32", alpha=GRID_OF_CENTERS, criterion="gcv"
+        ),
+    ),
+    _case(
+        "rectangle-loo",
+        "20 λ by leave-one-out, n = 100,000, d = 20, 1,000 centers, float64",
+        partial(_centers, n=100_000, m=1000, dtype="float64", alpha=GRID_OF_CENTERS),
+    ),
+    _case(
+        "pcg",
+        "one λ, n = 100,000, d = 20, 5,000 centers, float32, pcg",
+        partial(_centers, n=100_000, m=5000, dtype="float32", alpha=0.1, solver="pcg"),
     ),
 ]

@@ -61,12 +61,13 @@ def _between_centers(task: Task, m: int) -> list[Work]:
 def _rectangle(task: Task) -> Candidate:
     n, m = task.n, _size(task)
     bits = 32 if task.bits == 32 and m > LARGE else 64
+    without_vectors = task.alphas == 1 or task.without_rows or bool(task.folds)
     factorisation = [
         *_between_centers(task, m),
         *_values(task, n, m),
         counted(task, "product", 1.0 * n * m * m, m),
-        counted(task, "product", 3.0 * m**3, m, 64),
-        counted(task, "eigh", 9.0 * m**3, m, bits),
+        counted(task, "product", 2.0 * m**3, m, bits),
+        counted(task, "eigh", (4.0 if without_vectors else 9.0) * m**3, m, bits),
     ]
     work = [
         *_search(task),
