@@ -11,7 +11,6 @@ import pytest
 
 from squareone.solvers import calibration
 from squareone.solvers.calibration import (
-    PROBES,
     Machine,
     Measurements,
     Rate,
@@ -19,6 +18,7 @@ from squareone.solvers.calibration import (
     measure,
     this_machine,
 )
+from squareone.solvers.speed_probes import PROBES
 
 # A power of two: adding it to a clock rounds nothing.
 TICK = 2.0**-10

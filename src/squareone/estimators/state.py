@@ -21,8 +21,9 @@ from ..selection import (
 )
 from ..selection.criteria import Criterion, Fold
 from ..solvers import Plan, Task
-from ..solvers.calibration import PROBES, Work
+from ..solvers.calibration import Work
 from ..solvers.costs import Candidate
+from ..solvers.speed_probes import PROBES
 from ..targets import Code, Coding, Labels, Responses
 
 Plain = TypeVar("Plain")

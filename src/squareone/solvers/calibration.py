@@ -13,7 +13,7 @@ import os
 import platform
 import tempfile
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import lru_cache
@@ -22,23 +22,15 @@ from typing import Any
 
 import numpy as np
 import scipy
-from scipy.sparse import csr_array
 from threadpoolctl import threadpool_info
 
-from ..arrays import Array, blocks, cholesky, copy_triangle, frobenius_norm, triangular_inverse
-from ..decompositions import BlockedQR, eigh, svd
-from ..kernels import Gaussian, Linear
-from ..kernels.tiles import kernel_matrix
-from ..rows import Rows, rows_of
-from ..rows.base import row_blocks
-from ..threads import for_each, thread_budget
-from .features import CentredRows
-from .weighting import Weighting
+from ..threads import thread_budget
+from .speed_probes import PROBES
 
 # Changes with what is measured and how: files of another format are measured again.
-_FORMAT = 2
+_FORMAT = 3
 # Seconds after which nothing is measured again, and processes that may try to find a calm moment.
-_ENOUGH = 1.5
+_ENOUGH = 2.0
 _TRIES = 4
 # Two measurements agree if neither is below this share of the other.
 _AGREE = 0.8
@@ -112,147 +104,6 @@ class Machine:
         return sum(w.amount / self.rates[f"{w.kind}-{w.bits}"].at(max(w.size, 1.0)) for w in work)
 
 
-# --- what is measured ---------------------------------------------------------------------------
-
-# A probe makes, for a size and a type, what has to be ready, the work, and its amount. The clock
-# runs during the work only.
-_Probe = tuple[Callable[[], Any], Callable[[Any], object], float]
-
-
-def _positive_definite(n: int, dtype: Any) -> Array:
-    return np.full((n, n), 0.5 / n, dtype) + 2 * np.eye(n, dtype=dtype)
-
-
-def _rows(n: int, d: int, dtype: Any) -> Array:
-    return np.random.default_rng(0).random((n, d), dtype) - dtype(0.5)
-
-
-def _product(d: int, dtype: Any) -> _Probe:
-    n, kernel = 1536, Linear()
-    X = _rows(n, d, dtype)
-    return lambda: X, lambda X: kernel_matrix(kernel, X, both_triangles=False), float(n * n * d)
-
-
-def _evaluation(n: int, dtype: Any) -> _Probe:
-    X, kernel = _rows(n, 2, dtype), Gaussian(sigma=0.5)
-    return lambda: X, lambda X: kernel_matrix(kernel, X, both_triangles=False), n * n / 2
-
-
-def _cholesky(n: int, dtype: Any) -> _Probe:
-    return lambda: _positive_definite(n, dtype), cholesky, n**3 / 3
-
-
-def _inverse(n: int, dtype: Any) -> _Probe:
-    return lambda: _positive_definite(n, dtype), triangular_inverse, n**3 / 3
-
-
-def _eigh(n: int, dtype: Any) -> _Probe:
-    # a kernel matrix: divide and conquer is faster where eigenvalues are close to each other
-    K = kernel_matrix(Gaussian(sigma=2.0), _rows(n, 20, dtype), both_triangles=False)
-    return K.copy, eigh, 9.0 * n**3
-
-
-def _qr(k: int, dtype: Any) -> _Probe:
-    n = 8192
-    X, turn = _rows(n, k, dtype), np.eye(k, dtype=dtype)
-
-    def factor(X: Array) -> None:
-        BlockedQR(lambda rows: X[rows], n, k, X.dtype).rotated(turn)
-
-    return lambda: X, factor, 6.0 * n * k * k
-
-
-def _svd(k: int, dtype: Any) -> _Probe:
-    return lambda: np.triu(_rows(k, k, dtype)), svd, 20.0 * k**3
-
-
-def _gram(d: int, dtype: Any) -> _Probe:
-    n = 2**20 // d
-    X, axes = _rows(n, d, dtype), np.eye(d, dtype=dtype)
-
-    def two_passes(X: Array) -> None:
-        rows = CentredRows.of(X, Weighting.of(n, None, True, X.dtype))
-        rows.gram()
-
-        def turn(block: slice) -> None:
-            _ = rows.times(axes, block)
-
-        for_each(turn, row_blocks(n, d))
-
-    return lambda: X, two_passes, 3.0 * n * d * d
-
-
-def _sparse(columns: int, dtype: Any) -> _Probe:
-    n, d, row = 4096, 16_384, 64
-    rng = np.random.default_rng(0)
-    indices = np.sort(rng.integers(0, d // row, (n, row)) + np.arange(0, d, d // row), axis=1)
-    parts = (
-        np.ones(n * row, dtype),
-        indices.ravel().astype(np.int32),
-        np.arange(0, n * row + 1, row),
-    )
-    X = rows_of(csr_array(parts, shape=(n, d)))
-    V = _rows(d, columns, dtype)
-
-    def both_ways(X: Rows) -> None:
-        X.transposed_product(X.product(V))
-
-    def ready() -> Rows:
-        X.prepare(np.inf)
-        return X
-
-    return ready, both_ways, 4.0 * n * row * columns
-
-
-def _path(columns: int, dtype: Any) -> _Probe:
-    n, k, values = 4096, 256, columns // 2
-    basis, filters = _rows(n, k, dtype), np.ones((k, values), dtype)
-
-    def block(rows: slice) -> None:
-        A = basis[rows]
-        _ = A @ filters, np.square(A) @ filters
-
-    return lambda: blocks(n, 1024), lambda parts: for_each(block, parts), 4.0 * n * k * values
-
-
-def _errors(n: int, dtype: Any) -> _Probe:
-    residuals, complements = np.ones((n, 1, 64), dtype), np.full((n, 64), 2.0, dtype)
-
-    def block(rows: slice) -> None:
-        errors = residuals[rows] / complements[rows, None, :]
-        np.einsum("itl,itl->tl", errors, errors, dtype=np.float64)
-
-    return lambda: blocks(n, 1024), lambda parts: for_each(block, parts), 64.0 * n
-
-
-def _pass(n: int, dtype: Any) -> _Probe:
-    def visit(A: Array) -> None:
-        copy_triangle(A, to_upper=True)
-        frobenius_norm(A)
-
-    return lambda: np.ones((n, n), dtype), visit, 1.5 * n * n * np.dtype(dtype).itemsize
-
-
-def _call(n: int, dtype: Any) -> _Probe:
-    return lambda: range(n), lambda items: for_each(lambda _: None, items), 1.0
-
-
-#: What is measured, and at which sizes: one where the rate does not depend on it, else two.
-PROBES: dict[str, tuple[Callable[[int, Any], _Probe], tuple[int, ...]]] = {
-    "product": (_product, (16, 256)),  # flops of tiles; size: features
-    "evaluation": (_evaluation, (1536,)),  # entries of a kernel matrix
-    "cholesky": (_cholesky, (512, 1536)),  # flops; size: rows
-    "inverse": (_inverse, (512, 1536)),  # flops, of a triangle; size: rows
-    "eigh": (_eigh, (256, 640)),  # flops; size: rows
-    "qr": (_qr, (32, 96)),  # flops, with Q rotated; size: columns
-    "svd": (_svd, (96, 288)),  # flops, of a square matrix; size: its side
-    "gram": (_gram, (16, 128)),  # flops of a Gram matrix and of a rotation; size: features
-    "sparse": (_sparse, (1, 20)),  # flops of products with sparse rows; size: columns
-    "path": (_path, (2, 64)),  # flops of a basis times filters; size: columns at once
-    "errors": (_errors, (8192,)),  # residuals divided, squared and summed
-    "pass": (_pass, (512, 2048)),  # bytes of a symmetric matrix read and written; size: rows
-    "call": (_call, (2,)),  # pieces of work for which threads are started
-}
 _TYPES = {32: np.float32, 64: np.float64}
 
 
@@ -288,7 +139,7 @@ def measure(before: Measurements | None = None) -> Measurements:
     believed when it was nearly reached twice. The smaller sizes are always measured; the larger
     ones, and what is in doubt once more, as long as there is time.
 
-    Cost: about a second, a second and a half on a busy machine; some sixty megabytes.
+    Cost: a second and a half, two on a busy machine; some sixty megabytes.
     """
     end = _clock() + _ENOUGH
     best = {name: dict(rates) for name, rates in before.best.items()} if before else {}

@@ -31,6 +31,10 @@ THIN_WIDTH_ROWS, THIN_WIDTH_CENTERS, THIN_WIDTH_SAMPLE, LOOKS = 20_000, 1000, 40
 AUTO_FLOPS = 2e12
 # Fewer centers than this are not worth choosing.
 _FEWEST = 100
+# Features at which kernel values in strips are measured: more are products beside.
+_FEATURES = 16
+# Directions that are summed apart, about.
+_APART = 16
 # λ at which pcg solves: a first look and its neighbours.
 PCG_ALPHAS = 4
 
@@ -47,11 +51,16 @@ def _size(task: Task) -> int:
 def _values(task: Task, n: float, m: float) -> list[Work]:
     """Kernel values between n rows and m centers."""
     width = task.d if not task.sparse else min(task.d, 4.0 * task.stored / task.n)
+    few = min(width, _FEATURES)
     return [
-        counted(task, "product", 2.0 * n * m * width, width),
-        Work("evaluation", n * m, 512, task.bits),
-        Work("pass", 2.0 * n * m * task.itemsize, 512, task.bits),
+        Work("strips", n * m, _FEATURES, task.bits, 2.0 * n * m * few),
+        counted(task, "product", 2.0 * n * m * (width - few), width),
     ]
+
+
+def _apart(task: Task, n: float, m: float) -> list[Work]:
+    """Directions summed apart, as most rectangles in float32 need."""
+    return [counted(task, "thin", 4.0 * n * m * _APART, _APART)] if task.bits == 32 else []
 
 
 def _between_centers(task: Task, m: int) -> list[Work]:
@@ -65,8 +74,9 @@ def _rectangle(task: Task) -> Candidate:
     factorisation = [
         *_between_centers(task, m),
         *_values(task, n, m),
-        counted(task, "product", 1.0 * n * m * m, m),
-        counted(task, "product", 2.0 * m**3, m, bits),
+        *_apart(task, n, m),
+        counted(task, "sums", 1.0 * n * m * m, m),
+        counted(task, "sums", 2.0 * m**3, m, bits),
         counted(task, "eigh", (4.0 if without_vectors else 9.0) * m**3, m, bits),
     ]
     work = [
@@ -95,7 +105,7 @@ def _search(task: Task) -> list[Work]:
     one = [
         *_between_centers(task, m),
         *_values(task, n + s, m),
-        counted(task, "product", 1.0 * n * m * m + 2.0 * s * m * m + 3.0 * m**3, m),
+        counted(task, "sums", 1.0 * n * m * m + 2.0 * s * m * m + 3.0 * m**3, m),
         counted(task, "eigh", 9.0 * m**3, m, 64),
     ]
     looks = [replace(w, amount=LOOKS * w.amount, flops=LOOKS * w.flops) for w in one]
@@ -113,7 +123,7 @@ def _scores(task: Task, m: int) -> list[Work]:
         return []
     if task.folds:
         fold = [
-            counted(task, "product", 2.0 * task.n * m * m, m),
+            counted(task, "sums", 2.0 * task.n * m * m, m),
             *_values(task, task.n, m),
             counted(task, "eigh", 9.0 * task.folds * m**3, m, 64),
         ]
@@ -123,7 +133,7 @@ def _scores(task: Task, m: int) -> list[Work]:
     s = task.sampled or task.n
     return [
         *_values(task, s, m),
-        counted(task, "product", 2.0 * s * m * m, m),
+        counted(task, "sums", 2.0 * s * m * m, m),
         counted(task, "path", 2.0 * length * s * m * (t + 1), length * (t + 1)),
         Work("errors", 1.0 * length * s * t, s, task.bits),
     ]
@@ -159,11 +169,11 @@ def _pcg(task: Task) -> Candidate:
     once = [
         *_between_centers(task, m),
         *_values(task, s, m),
-        counted(task, "product", 2.0 * s * m * m, m),
+        counted(task, "sums", 2.0 * s * m * m, m),
     ]
     each = [
         *_values(task, n * passes, m),
-        counted(task, "product", 4.0 * passes * n * m * columns, columns),
+        counted(task, "thin", 4.0 * passes * n * m * columns, columns),
         counted(task, "cholesky", solves * m**3 / 3, m),
     ]
     work = [
@@ -192,7 +202,7 @@ def _nystrom(task: Task) -> Candidate:
     left = task.largest_fold if task.folds else (task.sampled or task.n)
     between = [] if task.alphas == 1 else _values(task, float(left), task.n)
     if between and not task.folds:
-        between.append(counted(task, "product", 2.0 * left * task.n * m, m))
+        between.append(counted(task, "sums", 2.0 * left * task.n * m, m))
     work = [
         *rectangle.work,
         *during("path", between),

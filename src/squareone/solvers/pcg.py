@@ -21,7 +21,7 @@ from .preconditioner import Preconditioner
 from .weighting import Weighting
 
 #: Rows of the preconditioner, in multiples of the centers; steps that are expected at one λ.
-PRECONDITIONED_BY, ITERATIONS = 4, 15
+PRECONDITIONED_BY, ITERATIONS = 4, 10
 # Rows over which degrees of freedom are estimated where nobody has asked about others.
 _DOF_ROWS = 2048
 # Rows over which the explained share of the trace is taken.

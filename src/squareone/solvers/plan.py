@@ -44,7 +44,7 @@ class Plan:
     ``print(plan)`` shows two tables, a notebook the same as HTML: the candidates, and the stages of
     the chosen one. Flops and bytes are counted from the shapes; they depend on nothing measured, so
     the same call always makes the same choice. The seconds expected are those of this machine: the
-    first time somebody asks for them it is measured, which takes about a second, and the result is
+    first time somebody asks for them it is measured, which takes a second or two, and the result is
     kept in a file.
 
     Attributes
@@ -118,7 +118,7 @@ class Plan:
         Notes
         -----
         **Cost**: nothing worth counting, except for the first call ever on a machine, with its
-        number of threads: about a second, to measure how fast it is.
+        number of threads: a second or two, to measure how fast it is.
         """
         return this_machine().seconds((candidate or self.chosen).work)
 
