@@ -116,8 +116,8 @@ def pivoted_cholesky(A: Array, tolerance: float | None = None) -> tuple[int, Arr
     """Overwrite the lower triangle of ``A`` (n, n) by L with A[p][:, p] = LLᵀ, as far as it goes.
 
     The largest diagonal that is left comes next, until it is at most ``tolerance`` times the
-    largest of all; by default n times the machine epsilon. Rows and columns of L from the rank on
-    are without meaning.
+    largest of all; by default n times the machine epsilon. Columns of L from the rank on mean
+    nothing.
 
     Returns
     -------

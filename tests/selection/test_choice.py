@@ -12,6 +12,7 @@ from sklearn.preprocessing import StandardScaler
 from squareone import RLSClassifier, RLSRegressor
 from squareone.kernels import Gaussian, Laplacian
 from squareone.selection import bracketed_minimum
+from squareone.solvers import RectangleFactor
 from tests.reference import brute_force
 
 MEDIAN = Gaussian("median")
@@ -60,6 +61,23 @@ def test_the_grid_is_widened_above():
     # a scorer that cannot tell the values at the edge apart is no reason to go on
     tied = RLSRegressor(Gaussian(1.0), scoring=lambda *_: 1.0).fit(X, noise)
     assert tied.alpha_ == tied.path_["alpha"].max() < 50 * np.linalg.norm(K, 2)
+
+
+@pytest.mark.filterwarnings("ignore::squareone.errors.IllConditionedWarning")
+def test_what_rounding_leaves_no_meaning_is_not_compared(monkeypatch):
+    """Nor if all of those looked at together are so: another one is not."""
+    lowest = []
+
+    def above_the_first_grid(self, alphas):
+        lowest.append(alphas.min())
+        return alphas >= lowest[0]
+
+    monkeypatch.setattr(RectangleFactor, "reliable", above_the_first_grid)
+    rows = np.random.default_rng(3).standard_normal((60, 2))
+    model = RLSRegressor(Gaussian(1.5), solver="rectangle").fit(rows, np.sin(rows[:, 0]))
+    alphas, scores = model.path_["alpha"], model.path_["score"]
+    assert alphas[np.argmax(scores)] < lowest[0]  # it was looked at, and seemed to be better
+    assert model.alpha_ == pytest.approx(lowest[0])
 
 
 def test_of_equal_scores_the_largest_alpha_wins():

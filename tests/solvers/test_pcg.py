@@ -277,6 +277,23 @@ def test_float32_is_near_float64():
     assert_allclose(found, double.predict(new), atol=1e-3)
 
 
+@pytest.mark.parametrize("alpha", [1e-9, 1e-3, 1.0])
+@pytest.mark.parametrize("sigma", [0.7, 2.0])
+def test_rounding_is_expected_by_the_condition(alpha, sigma):
+    """That of the system itself: a small λ does no harm where no direction is as small."""
+    some = np.random.default_rng(0).standard_normal((400, 3))
+    basis = CenterBasis(Gaussian(sigma), some[:30], np.dtype(float))
+    weighting, rows = Weighting.of(400, None, True, np.dtype(float)), rows_of(some)
+    limits = Limits(1e-10, 1000, np.inf, unwatched)
+    factor = PcgFactor(basis, rows, some[:, :1], weighting, np.arange(30), limits, 0)
+    Z = np.linalg.solve(basis.factor, basis.values(rows).T).T
+    Z -= Z.mean(axis=0)
+    values = np.linalg.eigvalsh(Z.T @ Z)
+    expected = np.finfo(float).eps * (values[-1] + alpha) / (values[0] + alpha)
+    assert expected / 3.0 < factor.error_estimate(alpha) < 30.0 * expected
+    assert factor.error_estimate(0.0) == np.inf
+
+
 def test_what_pcg_does_not_know():
     model = fit(0.1)
     with pytest.raises(AttributeError, match=r'pcg .*solver="rectangle"'):

@@ -87,6 +87,7 @@ def _finish(
     with problem.stage("coefficients"):
         model = _model(problem, factor, alphas, centers)
         report_conditioning(factor, alphas)
+        report_dropped(factor, alphas)
         report_convergence(factor, alphas, problem.tolerance, path)
     return Outcome(alphas, model, factor, path, steps)
 
@@ -225,6 +226,20 @@ def report_conditioning(factor: Factor, alphas: Array) -> None:
             f"{factor.targets.dtype.name} may change the result by a relative "
             f"{min(estimate, 1.0):.1g}. Use a larger alpha"
             + (", or float64 rows" if factor.targets.dtype == np.float32 else ""),
+            IllConditionedWarning,
+            stacklevel=2,
+        )
+
+
+def report_dropped(factor: Factor, alphas: Array) -> None:
+    """Warn where centers are missing that would have counted."""
+    least = float(alphas.min())
+    if factor.lost_centers(least) > 1.0:
+        dropped = factor.dropped_centers.size
+        warnings.warn(
+            f"{dropped:,} centers were dropped: {factor.targets.dtype.name} cannot tell them from "
+            f"combinations of the others, and at alpha = {least:.3g} they may have counted. Use "
+            "float64 rows, a larger alpha or a narrower kernel",
             IllConditionedWarning,
             stacklevel=2,
         )

@@ -74,8 +74,13 @@ class Path:
         return last - np.argmax(equal[:, ::-1], axis=1)
 
 
-def evaluate(objective: Objective, factor: Factor, alphas: Array) -> Path:
-    """Scores of given λ, ascending."""
+def evaluate(
+    objective: Objective, factor: Factor, alphas: Array, before: Path | None = None
+) -> Path:
+    """Scores of given λ, ascending, added to those that were looked at ``before``.
+
+    One that rounding leaves no meaning is not compared where another has one.
+    """
     alphas = np.unique(np.asarray(alphas, dtype=np.float64))
     scores, dof = [], []
     for part in factor.chunks(alphas, held=objective.holds_values):
@@ -87,9 +92,10 @@ def evaluate(objective: Objective, factor: Factor, alphas: Array) -> Path:
     compared, errors, bias, reported = (
         np.concatenate(each, axis=1) for each in zip(*scores, strict=True)
     )
-    if reliable.any():
+    if reliable.any() or (before is not None and factor.reliable(before.alphas).any()):
         compared = np.where(reliable, compared, -np.inf)
-    return Path(alphas, compared, errors, bias, reported, np.concatenate(dof), bits)
+    path = Path(alphas, compared, errors, bias, reported, np.concatenate(dof), bits)
+    return path if before is None else Path.merge([before, path])
 
 
 def lowest_alpha(factor: Factor, dtype: np.dtype | None = None, margin: float = MARGIN) -> float:
@@ -130,7 +136,7 @@ def choose_automatically(objective: Objective, factor: Factor) -> Path:
             more = _between(old, top)[1:] if factor.start is None else np.array([top])
         else:
             break
-        path = Path.merge([path, evaluate(objective, factor, more)])
+        path = evaluate(objective, factor, more, path)
     if objective.smooth and not factor.dear_again:
         for _ in range(2):
             path = _refine(objective, factor, path)
@@ -160,4 +166,4 @@ def _refine(objective: Objective, factor: Factor, path: Path) -> Path:
     high = path.alphas[min(best + 1, path.alphas.size - 1)]
     if not high > low > 0:
         return path
-    return Path.merge([path, evaluate(objective, factor, np.geomspace(low, high, 10)[1:-1])])
+    return evaluate(objective, factor, np.geomspace(low, high, 10)[1:-1], path)

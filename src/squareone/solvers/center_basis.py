@@ -25,6 +25,7 @@ from ..kernels import Kernel
 from ..kernels.tiles import kernel_matrix, origin_of
 from ..rows import Rows, rows_of
 from ..threads import for_each
+from .weighting import Weighting
 
 # Rows in one piece of work of a core, and centers at a time: a strip that is not cut is contiguous,
 # and passes over it are faster by a third than over a smaller tile.
@@ -63,6 +64,9 @@ class CenterBasis:
         A power of two; one unless kernel values are extreme.
     condition : float
         An estimate of that of K.
+    lost : float
+        The largest k(z, z) / unit of a dropped center that the others leave; zero where float64
+        could not tell it from rounding either.
 
     Notes
     -----
@@ -76,6 +80,7 @@ class CenterBasis:
     kept: Array
     dropped: Array
     condition: float
+    lost: float = 0.0
 
     def __init__(
         self, kernel: Kernel, points: Any, dtype: np.dtype, *, compact: bool = False
@@ -115,6 +120,11 @@ class CenterBasis:
             if self.unit != 1.0:
                 K /= self.unit
             rank, order = pivoted_cholesky(K, share)
+            explained = np.einsum("ij,ij->i", K[rank:, :rank], K[rank:, :rank])
+            left = diagonal[order[rank:]] / self.unit - explained
+            self.lost = float(np.max(left, initial=0.0))
+            if self.lost <= m * float(np.finfo(np.float64).eps) * peak / self.unit:
+                self.lost = 0.0
             K = np.ascontiguousarray(K[:rank, :rank], dtype=dtype)
         clear_upper(K)
         self.kept, self.dropped = order[:rank], np.sort(order[rank:])
@@ -212,6 +222,14 @@ class CenterBasis:
         if dtype not in self._casts:
             self._casts[dtype] = self.factor.astype(dtype)
         return self._casts[dtype]
+
+    def lost_beside(self, scaled: float, weighting: Weighting) -> float:
+        """The squared features of all rows that went with centers dropped, beside λ ``scaled``.
+
+        At most. A larger λ would have left next to nothing of these directions anyway.
+        """
+        energy = weighting.total_root**2 * self.lost
+        return 0.0 if energy == 0.0 else energy / max(scaled, np.finfo(np.float64).tiny)
 
     def explained(self, rows: Rows) -> Array:
         """|L⁻¹k(x)|² of rows (b, d): what the centers explain of k(x, x), (b,) in float64."""

@@ -177,6 +177,10 @@ class Factor(ABC):
         """Positions of centers that depend on others, among those that were asked for."""
         return np.empty(0, int)
 
+    def lost_centers(self, alpha: float) -> float:
+        """What went with dropped centers beside λ: above one, they may have counted."""
+        return 0.0
+
     @property
     def explained_trace(self) -> float:
         """The share of the trace of the kernel matrix that the centers explain."""

@@ -92,6 +92,15 @@ class Preconditioner:
             v = w / value
         return value
 
+    def smallest(self, shift: float) -> float:
+        """About the smallest eigenvalue of the whole at λ = ``shift``, by a few systems."""
+        v, value = np.random.RandomState(0).standard_normal((self.size, 1)), 0.0
+        for _ in range(8):
+            w = self.solve(shift, v / np.linalg.norm(v))
+            value = 1.0 / float(np.linalg.norm(w))
+            v = w
+        return value
+
     def factor(self, shift: float) -> None:
         """Make ready for λ = ``shift``."""
         if self._alpha == shift:

@@ -242,6 +242,9 @@ class RectangleFactor(RidgeFactor):
     def dropped_centers(self) -> Array:
         return self.centers.dropped
 
+    def lost_centers(self, alpha: float) -> float:
+        return self.centers.lost_beside(float(self.scaled(alpha)), self.weighting)
+
     @property
     def explained_trace(self) -> float:
         """tr(K̃)/tr(K): the share of Σ k(x, x) that the centers explain, Σ |L⁻¹k(x)|².

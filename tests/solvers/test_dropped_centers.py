@@ -1,0 +1,73 @@
+"""Centers that depend on others: what goes with them, and when somebody should know."""
+
+import warnings
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from squareone import RLSRegressor
+from squareone.centers import Given
+from squareone.errors import IllConditionedWarning
+from squareone.kernels import Gaussian
+from squareone.solvers import CenterBasis
+
+rng = np.random.default_rng(0)
+X = rng.standard_normal((2000, 3))
+y = np.sin(X).sum(axis=1) + 0.1 * rng.standard_normal(2000)
+FIRST = Given(X[:100], np.arange(100))
+EVERY = ["rectangle", "pcg", "nystrom"]
+
+
+def fit(solver, alpha, dtype=np.float32, chosen=FIRST, sigma=6.0):
+    """The fit, and what was said about centers on the way."""
+    model = RLSRegressor(Gaussian(sigma), alpha=alpha, solver=solver, centers=chosen, tol=1e-7)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        model.fit(X.astype(dtype), y.astype(dtype))
+    said = [w for w in said if "centers were dropped" in str(w.message)]
+    assert all(issubclass(w.category, IllConditionedWarning) for w in said)
+    return model, [str(w.message) for w in said]
+
+
+@pytest.mark.parametrize("solver", EVERY)
+def test_centers_that_would_have_counted(solver):
+    model, said = fit(solver, 1e-6)
+    assert 0 < model.dropped_centers_.size < 100
+    assert said == [
+        f"{model.dropped_centers_.size} centers were dropped: float32 cannot tell them from "
+        "combinations of the others, and at alpha = 1e-06 they may have counted. Use float64 rows, "
+        "a larger alpha or a narrower kernel"
+    ]
+    exact, said = fit(solver, 1e-6, np.float64)
+    assert not said
+    assert exact.dropped_centers_.size < model.dropped_centers_.size
+
+
+@pytest.mark.parametrize("solver", EVERY)
+def test_a_large_alpha_leaves_nothing_of_them_anyway(solver):
+    model, said = fit(solver, 10.0)
+    assert model.dropped_centers_.size > 0
+    assert not said
+    exact, _ = fit(solver, 10.0, np.float64)
+    found, expected = model.predict(X.astype(np.float32)), exact.predict(X)
+    assert_allclose(found, expected, atol=1e-2 * np.std(expected))
+
+
+@pytest.mark.parametrize("solver", EVERY)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_equal_centers_are_no_loss(solver, dtype):
+    model, said = fit(solver, 1e-6, dtype, Given(np.repeat(X[:20], 3, axis=0)), sigma=1.0)
+    assert model.dropped_centers_.size == 40
+    assert not said
+
+
+def test_what_is_lost_is_what_the_others_leave():
+    points = X[:100].astype(np.float32)
+    basis = CenterBasis(Gaussian(6.0), points, points.dtype)
+    K = Gaussian(6.0)(points.astype(np.float64))
+    there, gone = basis.kept, basis.dropped
+    across = K[np.ix_(gone, there)]
+    left = 1.0 - np.einsum("ij,ji->i", across, np.linalg.solve(K[np.ix_(there, there)], across.T))
+    assert basis.lost == pytest.approx(left.max(), rel=1e-3)
+    assert CenterBasis(Gaussian(0.1), points, points.dtype).lost == 0.0
