@@ -226,7 +226,8 @@ class CenterBasis:
     def lost_beside(self, scaled: float, weighting: Weighting) -> float:
         """The squared features of all rows that went with centers dropped, beside λ ``scaled``.
 
-        At most. A larger λ would have left next to nothing of these directions anyway.
+        About, for rows like the centers. A larger λ would have left next to nothing of these
+        directions anyway.
         """
         energy = weighting.total_root**2 * self.lost
         return 0.0 if energy == 0.0 else energy / max(scaled, np.finfo(np.float64).tiny)
