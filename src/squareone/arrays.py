@@ -141,6 +141,8 @@ def pivoted_cholesky(A: Array, tolerance: float | None = None) -> tuple[int, Arr
 
 def cholesky_solve(L: Array, B: Array) -> Array:
     """Solve LLᵀ X = B for ``B`` (n, t). Cost: 2n²t flops."""
+    if B.size == 0:
+        return B.copy()
     (potrs,) = get_lapack_funcs(("potrs",), (L, B))
     X, _ = potrs(L.T, B, lower=0)
     return np.ascontiguousarray(X)
@@ -160,6 +162,8 @@ def add_gram(total: Array, A: Array) -> None:
         total[tile] += A[:, rows].T @ A[:, columns]
 
     k = total.shape[0]
+    if k == 0:
+        return
     # as large as shares the work out evenly: two cores have one tile below the diagonal, and two on
     # it, which are half the work
     for_each(add, lower_tiles(k, min(_WIDEST, -(-k // max(2, thread_budget())))))

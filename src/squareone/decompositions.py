@@ -128,8 +128,14 @@ class Tridiagonal:
         return self._reflected(self._turned(B, transposed=False), transposed=False)
 
     def dense(self) -> Array:
-        """QW (n, n), in the memory of W, which is given up."""
-        return self._reflected(self._turn, transposed=False) if self._dense is None else self._dense
+        """QW (n, n), in the memory of W. From now on T is diagonal, and Q this."""
+        if self._dense is None:
+            W = self._turn
+            del self._turn  # which is overwritten
+            self._dense = self._reflected(W, transposed=False)
+            self._diagonal, self._beside = self.values, np.zeros_like(self._beside)
+            del self._reflectors, self._factors
+        return self._dense
 
     def _turned(self, B: Array, *, transposed: bool) -> Array:
         """WB or WᵀB, by the library of the factorisations: see ``arrays.product``."""

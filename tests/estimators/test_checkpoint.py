@@ -162,6 +162,18 @@ def test_after_some_states(solver, alpha, w, path, work, monkeypatch):
     assert sum(whole) > costs[0] > costs[1] > costs[2]
 
 
+@pytest.mark.parametrize("rows", [BLOCK // 2, BLOCK + 15, 3 * BLOCK - 1])
+@pytest.mark.parametrize("w", [None, weights], ids=["unweighted", "weighted"])
+@pytest.mark.parametrize("solver", ["rectangle", "nystrom"])
+def test_blocks_of_another_size(solver, w, rows, path, monkeypatch):
+    """Those of a machine with more memory, or less: no row is summed twice, and none left out."""
+    expected = model_of(solver, None, alpha=0.1).fit(X, y, w)
+    interrupt(solver, path, monkeypatch, w=w, alpha=0.1)
+    for name in ("MOST_BLOCK", "LEAST_BLOCK"):
+        monkeypatch.setattr(f"squareone.estimators.thin.{name}", 8.0 * rows * m)
+    assert_same(model_of(solver, path, alpha=0.1).fit(X, y, w), expected)
+
+
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_interrupted_again_and_again(solver, path, monkeypatch):
     expected = model_of(solver, None, alpha=0.1).fit(X, y)

@@ -10,11 +10,14 @@ from squareone import RLSRegressor
 from squareone.centers import Given
 from squareone.errors import IllConditionedWarning
 from squareone.kernels import Gaussian
-from squareone.solvers import CenterBasis
+from squareone.rows import rows_of
+from squareone.solvers import CenterBasis, Weighting
+from squareone.solvers.dropped import lost_energy
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((2000, 3))
 y = np.sin(X).sum(axis=1) + 0.1 * rng.standard_normal(2000)
+weights = rng.uniform(0.5, 2.0, 2000)
 FIRST = Given(X[:100], np.arange(100))
 EVERY = ["rectangle", "pcg", "nystrom"]
 
@@ -62,12 +65,27 @@ def test_equal_centers_are_no_loss(solver, dtype):
     assert not said
 
 
-def test_what_is_lost_is_what_the_others_leave():
-    points = X[:100].astype(np.float32)
-    basis = CenterBasis(Gaussian(6.0), points, points.dtype)
-    K = Gaussian(6.0)(points.astype(np.float64))
-    there, gone = basis.kept, basis.dropped
-    across = K[np.ix_(gone, there)]
-    left = 1.0 - np.einsum("ij,ji->i", across, np.linalg.solve(K[np.ix_(there, there)], across.T))
-    assert basis.lost == pytest.approx(left.max(), rel=1e-3)
-    assert CenterBasis(Gaussian(0.1), points, points.dtype).lost == 0.0
+def test_what_is_lost_is_a_direction_of_the_rows():
+    """That of the difference of two centers which float32 takes for one."""
+    pair = np.array([[0.0, 0.0, 0.0], [1e-4, 0.0, 0.0]])
+    basis = CenterBasis(Gaussian(2.0), pair.astype(np.float32), np.dtype(np.float32))
+    assert basis.gone.shape == (1, 3)
+    weighting = Weighting.of(200, weights[:200], False, np.dtype(float))
+    found = lost_energy(basis, rows_of(X[:200]), weighting)  # fewer rows than are looked at
+    kernel = Gaussian(2.0)
+    both = basis.points.astype(float), basis.gone
+    values, between = (np.hstack([kernel(A, B) for B in both]) for A in (X[:200], both[0]))
+    f = values[:, 1] - values[:, 0] * between[0, 1]
+    expected = weights[:200] @ np.square(f) / (1.0 - between[0, 1] ** 2) / weighting.unit
+    assert found == pytest.approx(expected, rel=1e-4)
+    assert expected > 1.0
+    alone = CenterBasis(Gaussian(0.1), X[:100].astype(np.float32), np.dtype(np.float32))
+    assert lost_energy(alone, rows_of(X), Weighting.of(2000, None, True, X.dtype)) == 0.0
+
+
+@pytest.mark.parametrize("solver", ["rectangle", "pcg", "nystrom"])
+def test_a_pair_of_centers_whose_difference_is_all_that_matters(solver):
+    pair = Given(np.array([[0.0, 0.0, 0.0], [1e-4, 0.0, 0.0]]))
+    model, said = fit(solver, 1e-3, np.float32, pair, sigma=3.0)
+    assert model.dropped_centers_.size == 1
+    assert len(said) == 1

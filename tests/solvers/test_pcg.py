@@ -294,6 +294,35 @@ def test_rounding_is_expected_by_the_condition(alpha, sigma):
     assert factor.error_estimate(0.0) == np.inf
 
 
+@pytest.mark.parametrize("alpha", [1e-14, 1e-6])
+def test_a_small_alpha_counts_where_directions_are_smaller(alpha):
+    """A preconditioner in float32 does not know these, and must not say that there are none."""
+    some = np.random.default_rng(0).standard_normal((400, 2))
+    basis = CenterBasis(Gaussian(2.0), some[:60], np.dtype(float))
+    weighting, limits = (
+        Weighting.of(400, None, True, np.dtype(float)),
+        Limits(1e-4, 50, np.inf, unwatched),
+    )
+    factor = PcgFactor(basis, rows_of(some), some[:, :1], weighting, np.arange(60), limits, 0)
+    eps = np.finfo(float).eps
+    assert factor.error_estimate(alpha) == pytest.approx(eps * factor.largest / alpha, rel=1e-3)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("alpha", [1e40, 1e300])
+def test_a_huge_alpha_leaves_the_mean(alpha, dtype):
+    rows, t = X[:100].astype(dtype), y[:100].astype(dtype)
+    model = RLSRegressor(Gaussian(1.0), alpha=alpha, solver="pcg", centers=10).fit(rows, t)
+    assert_allclose(model.predict(rows), t.mean(), rtol=1e-4)
+
+
+def test_no_center_is_left():
+    nothing = selectors.Given(np.zeros((3, X.shape[1])))
+    model = RLSRegressor("linear", alpha=1.0, solver="pcg", centers=nothing).fit(X, y)
+    assert model.dropped_centers_.size == 3
+    assert_allclose(model.predict(X), np.mean(y))
+
+
 def test_what_pcg_does_not_know():
     model = fit(0.1)
     with pytest.raises(AttributeError, match=r'pcg .*solver="rectangle"'):

@@ -18,9 +18,10 @@ rows = np.sort(rng.choice(3000, 150, replace=False))
 X_new = rng.standard_normal((50, 6)) + 2.0
 
 
-def fitted(sigma, dtype, monkeypatch, *, sums):
+def fitted(sigma, dtype, monkeypatch, *, sums, large=1024):
     """Predictions of fits at three λ, and the way in which rows were summed."""
     dtype = np.dtype(dtype)
+    monkeypatch.setattr(rectangle, "LARGE", large)
     monkeypatch.setattr(rectangle, "_SAFE_SUMS", {dtype: np.inf if sums == "plain" else -1.0})
     monkeypatch.setattr(rectangle, "_SAFE_APART", np.inf if sums == "apart" else -1.0)
     monkeypatch.setattr(rectangle, "_NEGLIGIBLE", 0.0)
@@ -49,10 +50,12 @@ def test_plain_sums_are_as_good_as_they_promise(sigma, monkeypatch):
     assert_allclose(found, exact, rtol=promised, atol=promised)
 
 
-def test_large_directions_apart_save_digits_in_float32(monkeypatch):
+@pytest.mark.parametrize("large", [1024, 0], ids=["float64", "float32"])
+def test_large_directions_apart_save_digits_in_float32(large, monkeypatch):
+    """Whatever the precision of matrices among the centers."""
     exact, _ = fitted(1.5, np.float64, monkeypatch, sums="divided")
     errors = {
-        sums: np.abs(fitted(1.5, np.float32, monkeypatch, sums=sums)[0] - exact).max()
+        sums: np.abs(fitted(1.5, np.float32, monkeypatch, sums=sums, large=large)[0] - exact).max()
         for sums in ("plain", "apart", "divided")
     }
     assert errors["apart"] < 0.1 * errors["plain"]

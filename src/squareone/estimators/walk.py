@@ -219,7 +219,7 @@ def _check_zero(factor: Factor, alpha: float | Array | str) -> None:
 
 def report_conditioning(factor: Factor, alphas: Array) -> None:
     """Warn where rounding may have changed the result by more than a per cent."""
-    estimate = max(factor.error_estimate(float(alpha)) for alpha in np.unique(alphas))
+    estimate = factor.error_estimate(float(alphas.min()))  # the worst
     if estimate > WORTH_A_WARNING:
         warnings.warn(
             f"the system at alpha = {alphas.min():.3g} is ill-conditioned: rounding in "
@@ -234,7 +234,7 @@ def report_conditioning(factor: Factor, alphas: Array) -> None:
 def report_dropped(factor: Factor, alphas: Array) -> None:
     """Warn where centers are missing that would have counted."""
     least = float(alphas.min())
-    if factor.lost_centers(least) > 1.0:
+    if factor.dropped_centers.size and factor.lost_energy > least:
         dropped = factor.dropped_centers.size
         warnings.warn(
             f"{dropped:,} centers were dropped: {factor.targets.dtype.name} cannot tell them from "

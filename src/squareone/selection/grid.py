@@ -88,14 +88,16 @@ def evaluate(
         known = factor.leverages_at_hand
         dof.append(factor.degrees_of_freedom(part) if known else np.full(part.size, np.nan))
     bits = np.full(alphas.size, factor.bits)
-    reliable = factor.reliable(alphas)
     compared, errors, bias, reported = (
         np.concatenate(each, axis=1) for each in zip(*scores, strict=True)
     )
-    if reliable.any() or (before is not None and factor.reliable(before.alphas).any()):
-        compared = np.where(reliable, compared, -np.inf)
     path = Path(alphas, compared, errors, bias, reported, np.concatenate(dof), bits)
-    return path if before is None else Path.merge([before, path])
+    if before is not None:
+        path = Path.merge([before, path])
+    reliable = factor.reliable(path.alphas)
+    if reliable.any():
+        path.scores = np.where(reliable, path.scores, -np.inf)
+    return path
 
 
 def lowest_alpha(factor: Factor, dtype: np.dtype | None = None, margin: float = MARGIN) -> float:

@@ -139,7 +139,7 @@ def measure(before: Measurements | None = None) -> Measurements:
     believed when it was nearly reached twice. The smaller sizes are always measured; the larger
     ones, and what is in doubt once more, as long as there is time.
 
-    Cost: a second and a half, two on a busy machine; some sixty megabytes.
+    Cost: a second or two; some sixty megabytes.
     """
     end = _clock() + _ENOUGH
     best = {name: dict(rates) for name, rates in before.best.items()} if before else {}

@@ -25,7 +25,7 @@ from ..kernels import Kernel
 from ..kernels.tiles import kernel_matrix, origin_of
 from ..rows import Rows, rows_of
 from ..threads import for_each
-from .weighting import Weighting
+from .dropped import telling
 
 # Rows in one piece of work of a core, and centers at a time: a strip that is not cut is contiguous,
 # and passes over it are faster by a third than over a smaller tile.
@@ -64,9 +64,8 @@ class CenterBasis:
         A power of two; one unless kernel values are extreme.
     condition : float
         An estimate of that of K.
-    lost : float
-        The largest k(z, z) / unit of a dropped center that the others leave; zero where float64
-        could not tell it from rounding either.
+    gone : array (p, d), CSR matrix or None
+        Some of the dropped ones, in float64, where that could have told them from the others.
 
     Notes
     -----
@@ -80,7 +79,7 @@ class CenterBasis:
     kept: Array
     dropped: Array
     condition: float
-    lost: float = 0.0
+    gone: Any = None
 
     def __init__(
         self, kernel: Kernel, points: Any, dtype: np.dtype, *, compact: bool = False
@@ -90,7 +89,7 @@ class CenterBasis:
         self._factor(points.astype(np.float64, copy=False), dtype if compact else np.dtype(float))
         self._casts: dict[np.dtype, Array] = {}
         self.points = points if self.dropped.size == 0 else points[self.kept]
-        self._prepared = rows_of(self.points)
+        self.prepared = rows_of(self.points)
         self._origin = origin_of(self.points) if self.size else np.zeros(points.shape[1], dtype)
         self._right = kernel.right(self.points, self._origin)
 
@@ -122,9 +121,8 @@ class CenterBasis:
             rank, order = pivoted_cholesky(K, share)
             explained = np.einsum("ij,ij->i", K[rank:, :rank], K[rank:, :rank])
             left = diagonal[order[rank:]] / self.unit - explained
-            self.lost = float(np.max(left, initial=0.0))
-            if self.lost <= m * float(np.finfo(np.float64).eps) * peak / self.unit:
-                self.lost = 0.0
+            real = telling(left, m * float(np.finfo(np.float64).eps) * peak / self.unit)
+            self.gone = points[order[rank:][real]] if real.size else None
             K = np.ascontiguousarray(K[:rank, :rank], dtype=dtype)
         clear_upper(K)
         self.kept, self.dropped = order[:rank], np.sort(order[rank:])
@@ -161,7 +159,7 @@ class CenterBasis:
         parts, columns = blocks(rows.shape[0], size), blocks(self.size, _WIDE)
 
         def fill(part: slice, K: Array) -> None:
-            left = self.kernel.left(rows[part].like(self._prepared).X, self._origin)
+            left = self.kernel.left(rows[part].like(self.prepared).X, self._origin)
             for tile in columns:
                 self.kernel.fill(left, self._right[tile], K[:, tile])
             if self.unit != 1.0:
@@ -222,15 +220,6 @@ class CenterBasis:
         if dtype not in self._casts:
             self._casts[dtype] = self.factor.astype(dtype)
         return self._casts[dtype]
-
-    def lost_beside(self, scaled: float, weighting: Weighting) -> float:
-        """The squared features of all rows that went with centers dropped, beside λ ``scaled``.
-
-        About, for rows like the centers. A larger λ would have left next to nothing of these
-        directions anyway.
-        """
-        energy = weighting.total_root**2 * self.lost
-        return 0.0 if energy == 0.0 else energy / max(scaled, np.finfo(np.float64).tiny)
 
     def explained(self, rows: Rows) -> Array:
         """|L⁻¹k(x)|² of rows (b, d): what the centers explain of k(x, x), (b,) in float64."""

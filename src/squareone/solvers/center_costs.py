@@ -70,7 +70,7 @@ def _between_centers(task: Task, m: int) -> list[Work]:
 def _rectangle(task: Task) -> Candidate:
     n, m = task.n, _size(task)
     bits = 32 if task.bits == 32 and m > LARGE else 64
-    without_vectors = task.alphas == 1 or task.without_rows or bool(task.folds)
+    without_vectors = not (task.likelihood or _leverages_at_once(task))
     factorisation = [
         *_between_centers(task, m),
         *_values(task, n, m),
@@ -84,6 +84,7 @@ def _rectangle(task: Task) -> Candidate:
         *during("choice of centers", _choice(task, m)),
         *during("factorisation", factorisation),
         *during("path", _scores(task, m)),
+        *during("leave-one-out values", _afterwards(task, m)),
     ]
     form = f"{m:,} centers, one pass over the rows, every alpha"
     if task.alphas != 1 and task.sampled:
@@ -137,6 +138,18 @@ def _scores(task: Task, m: int) -> list[Work]:
         counted(task, "path", 2.0 * length * s * m * (t + 1), length * (t + 1)),
         Work("errors", 1.0 * length * s * t, s, task.bits),
     ]
+
+
+def _leverages_at_once(task: Task) -> bool:
+    """Whether a fit visits rows that are left out: for its scores, or because they are few."""
+    return task.alphas != 1 and (not task.sampled or not (task.without_rows or task.folds))
+
+
+def _afterwards(task: Task, m: int) -> list[Work]:
+    """Values that are left out at the best λ, where scores have not needed them."""
+    if not _leverages_at_once(task) or not (task.without_rows or task.folds):
+        return []
+    return [*_values(task, task.n, m), counted(task, "sums", 2.0 * task.n * m * m, m)]
 
 
 def _held(task: Task, m: int, block_bytes: float) -> float:
@@ -203,8 +216,10 @@ def _nystrom(task: Task) -> Candidate:
     between = [] if task.alphas == 1 else _values(task, float(left), task.n)
     if between and not task.folds:
         between.append(counted(task, "sums", 2.0 * left * task.n * m, m))
+    vectors = counted(task, "eigh", 5.0 * m**3, m, 64)  # also where the rectangle needs none
     work = [
         *rectangle.work,
+        *during("factorisation", [] if _leverages_at_once(task) else [vectors]),
         *during("path", between),
         *during("coefficients", _values(task, task.n, m)),
     ]

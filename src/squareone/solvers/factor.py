@@ -177,8 +177,9 @@ class Factor(ABC):
         """Positions of centers that depend on others, among those that were asked for."""
         return np.empty(0, int)
 
-    def lost_centers(self, alpha: float) -> float:
-        """What went with dropped centers beside λ: above one, they may have counted."""
+    @property
+    def lost_energy(self) -> float:
+        """The squared length of a direction that went with a dropped center, in the units of λ."""
         return 0.0
 
     @property

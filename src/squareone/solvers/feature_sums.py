@@ -152,8 +152,8 @@ class JointSums:
         add_gram(self._matrix, rows)
 
     def state(self, rows: int) -> State:
-        """The sums over the first ``rows`` rows, as arrays."""
-        return self.apart().state(rows)
+        """The sums over the first ``rows`` rows, as arrays of their own."""
+        return {name: array.copy() for name, array in self.apart().state(rows).items()}
 
     def apart(self) -> FeatureSums:
         """What was summed; its matrix is a view, which is not added to again."""

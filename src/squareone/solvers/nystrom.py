@@ -81,8 +81,9 @@ class NystromFactor(Factor):
     def dropped_centers(self) -> Array:
         return self.rectangle.dropped_centers
 
-    def lost_centers(self, alpha: float) -> float:
-        return self.rectangle.lost_centers(alpha)
+    @property
+    def lost_energy(self) -> float:
+        return self.rectangle.lost_energy
 
     @property
     def explained_trace(self) -> float:

@@ -12,6 +12,7 @@ from ..arrays import Array, blocks
 from ..rows import Rows, rows_of
 from .center_basis import CenterBasis
 from .conjugate_gradients import Progress, conjugate_gradients
+from .dropped import lost_energy
 from .factor import Factor, Visitor
 from .keeping import Forgetful, Keeper, State
 from .normal import Limits, unwatched
@@ -291,8 +292,10 @@ class PcgFactor(Factor):
     def dropped_centers(self) -> Array:
         return self.centers.dropped
 
-    def lost_centers(self, alpha: float) -> float:
-        return self.centers.lost_beside(float(self.scaled(alpha)), self.weighting)
+    @property
+    def lost_energy(self) -> float:
+        unit, weight = self.alpha_units
+        return lost_energy(self.centers, self.rows, self.weighting) * unit * weight
 
     @property
     def explained_trace(self) -> float:

@@ -19,6 +19,8 @@ from .center_basis import CenterBasis
 
 # What is added to the diagonal at least, beside the largest: the rounding of float32.
 _FLOOR = 1e-6
+# And at most, for the range of float32: beside it the sum is nothing, and any multiple will do.
+_CEILING = 1e30
 
 
 class Preconditioner:
@@ -72,6 +74,8 @@ class Preconditioner:
                 self._square[part] -= np.outer(first[part] / total, first).astype(np.float32)
         self._square *= np.float32(share)
         self._diagonal = np.diagonal(self._square).copy()
+        self._floor = _FLOOR * float(self._diagonal.max(initial=0.0))
+        self._added = 0.0  # to the diagonal, for the factor that is there
         copy_triangle(self._square, to_upper=True)  # where it stays: factors go below
 
     @property
@@ -93,21 +97,28 @@ class Preconditioner:
         return value
 
     def smallest(self, shift: float) -> float:
-        """About the smallest eigenvalue of the whole at λ = ``shift``, by a few systems."""
+        """About the smallest eigenvalue of the sum, and λ = ``shift``, by a few systems.
+
+        Of the sum what is lost in rounding counts as zero.
+        """
         v, value = np.random.RandomState(0).standard_normal((self.size, 1)), 0.0
         for _ in range(8):
-            w = self.solve(shift, v / np.linalg.norm(v))
-            value = 1.0 / float(np.linalg.norm(w))
-            v = w
-        return value
+            size = float(np.linalg.norm(v))
+            if size == 0:  # there are no centers
+                return shift
+            v = self.solve(shift, v / size)
+            value = 1.0 / float(np.linalg.norm(v))
+        of_sum = value - self._added
+        return shift + (of_sum if of_sum > self._floor else 0.0)
 
     def factor(self, shift: float) -> None:
         """Make ready for λ = ``shift``."""
         if self._alpha == shift:
             return
-        floor = _FLOOR * float(self._diagonal.max(initial=0.0))
+        floor = self._floor
         while True:
-            self._restore(max(shift, floor))
+            self._added = min(max(shift, floor), _CEILING)
+            self._restore(self._added)
             try:
                 cholesky(self._square)
                 break

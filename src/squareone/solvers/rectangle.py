@@ -14,6 +14,7 @@ from ..rows import Rows, rows_of
 from ..threads import for_each, shared_cores
 from .center_basis import STRIP, CenterBasis
 from .deflation import Deflation
+from .dropped import lost_energy
 from .feature_sums import FeatureSums, JointSums
 from .honest import CenterRemoval, errors_without_rows
 from .keeping import Forgetful, Keeper
@@ -32,7 +33,7 @@ _RELIABLE = 1e-2
 _NEGLIGIBLE = 5e9
 # Rows of a multiple of so many numbers are slow to walk through: they share a cache line.
 _STRIDE = 128
-#: Features beyond which float32 rows have their eigenvectors computed in float32.
+#: Features beyond which float32 rows have matrices among them in float32, once they are divided.
 LARGE = 1024
 #: Bytes of a sample's basis that are kept from one visit to the next.
 KEPT_BYTES = 536_870_912
@@ -52,8 +53,9 @@ class RectangleFactor(RidgeFactor):
     A row that is a center shapes the basis as well, and would still do so when it is left out. Here
     it takes its center with it, in closed form.
 
-    **Cost**: nr(d + r) multiplications in one pass over the rows, 10r³ and r² numbers; the
-    leverages of s rows 2sr² more. A fold costs 2r² for each of its rows and 12r³.
+    **Cost**: nr(d + r) multiplications in one pass over the rows, 5r³ and r² numbers; 5r³ more for
+    eigenvectors, and 2sr² for the leverages of s rows. A fold costs 2r² for each of its rows, and
+    12r³.
 
     Parameters
     ----------
@@ -174,6 +176,8 @@ class RectangleFactor(RidgeFactor):
             for part, block in self.passes():
                 if part.stop <= done:
                     continue
+                if part.start < done:  # another attempt had other blocks
+                    block, part = block[done - part.start :], slice(done, part.stop)
                 some, rows = None if root is None else root[part], out[: block.shape[0]]
                 beside = partial(joint.beside, rows, self.targets[part], some)
                 self._fill(block, some, rows[:, :k], beside)
@@ -201,7 +205,7 @@ class RectangleFactor(RidgeFactor):
         return sums
 
     def _decompose(self) -> None:
-        """Axes and squares of the centred features."""
+        """The systems of the centred features."""
         sums, intercept = self._sums, self.weighting.direction is not None
         gram = np.empty(sums.gram.shape, self._precision())
         mean = sums.first / sums.total if intercept else np.zeros(self.centers.size)
@@ -231,7 +235,9 @@ class RectangleFactor(RidgeFactor):
     @cached_property
     def axes(self) -> Array:  # type: ignore[override]
         """L⁻ᵀV (r, r): coefficients c of centers are these times those along the principal axes."""
-        return self.centers.backward(self._systems.vectors()).astype(self.targets.dtype)
+        found = self.centers.backward(self._systems.vectors()).astype(self.targets.dtype)
+        self._systems.release()
+        return found
 
     def _in_user_units(self, square: float) -> float:
         for unit in self.alpha_units:
@@ -242,8 +248,10 @@ class RectangleFactor(RidgeFactor):
     def dropped_centers(self) -> Array:
         return self.centers.dropped
 
-    def lost_centers(self, alpha: float) -> float:
-        return self.centers.lost_beside(float(self.scaled(alpha)), self.weighting)
+    @property
+    def lost_energy(self) -> float:
+        unit, weight = self.alpha_units
+        return lost_energy(self.centers, self.rows, self.weighting) * unit * weight
 
     @property
     def explained_trace(self) -> float:

@@ -9,6 +9,9 @@ import numpy as np
 from ..arrays import Array
 from ..decompositions import Tridiagonal
 
+# Values below zero by less than this share of λ need no eigenvectors.
+_NOTHING = 1e-3
+
 
 class ShiftedSystems:
     """(A + λ)⁻¹G for a matrix A = VS²Vᵀ that is positive semidefinite but for rounding.
@@ -41,10 +44,13 @@ class ShiftedSystems:
         return self._there.turned(self._G)
 
     def vectors(self) -> Array:
-        """V (r, r). Nothing is kept of it here: there are no more solutions afterwards."""
-        self.projections  # noqa: B018 – computed while there is something to compute it from
-        form, self._form = self._there, None
-        return form.dense()
+        """V (r, r)."""
+        self.projections  # noqa: B018 – which need the tridiagonal form
+        return self._there.dense()
+
+    def release(self) -> None:
+        """Give up the vectors: there are no more solutions, what they explain is still known."""
+        self._form = None
 
     def solutions(self, shifts: Array) -> Array:
         """(A + λ_j)⁻¹g_j (r, t): every column of G has its own λ."""
@@ -68,12 +74,15 @@ class ShiftedSystems:
 
     @property
     def _there(self) -> Tridiagonal:
-        assert self._form is not None, "its vectors have been given away"
+        assert self._form is not None, "it was released"
         return self._form
 
     def _solved(self, shifts: Array) -> list[Array] | None:
         """(T + λ)⁻¹QᵀG (r, t) for every λ, or None where eigenvectors are there, or needed."""
         if "projections" in self.__dict__:
+            return None
+        below = -float(self._there.values.min(initial=0.0))
+        if below > _NOTHING * float(np.min(shifts)):
             return None
         found = []
         for shift in shifts:
