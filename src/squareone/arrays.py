@@ -26,6 +26,9 @@ Array = np.ndarray
 # made from) stay in a second-level cache, and matrix products are still at full speed.
 TILE = 512
 
+# Numbers of which rows are no multiple.
+_STRIDE = 128
+
 # Side of the largest tiles of a product.
 _WIDEST = 1024
 
@@ -56,6 +59,16 @@ def lower_tiles(n: int, size: int = TILE) -> list[tuple[slice, slice]]:
     sides = blocks(n, size)
     below = [(rows, columns) for i, rows in enumerate(sides) for columns in sides[:i]]
     return [*reversed(below), *((rows, rows) for rows in sides)]
+
+
+def room_for(rows: int, width: int, dtype: np.dtype) -> Array:
+    """Memory for numbers (rows, width), of which one follows the other in a row.
+
+    Rows of a multiple of so many numbers are slow to walk through, because they share the lines of
+    a cache: these are one apart.
+    """
+    spare = 1 if width % _STRIDE == 0 else 0
+    return np.empty((rows, width + spare), dtype)[:, :width]
 
 
 # --- factorisations -----------------------------------------------------------------------------

@@ -69,11 +69,11 @@ def test_what_is_lost_is_a_direction_of_the_rows():
     """That of the difference of two centers which float32 takes for one."""
     pair = np.array([[0.0, 0.0, 0.0], [1e-4, 0.0, 0.0]])
     basis = CenterBasis(Gaussian(2.0), pair.astype(np.float32), np.dtype(np.float32))
-    assert basis.gone.shape == (1, 3)
+    assert basis.gone.points.shape == (1, 3)
     weighting = Weighting.of(200, weights[:200], False, np.dtype(float))
     found = lost_energy(basis, rows_of(X[:200]), weighting)  # fewer rows than are looked at
     kernel = Gaussian(2.0)
-    both = basis.points.astype(float), basis.gone
+    both = basis.points.astype(float), basis.gone.points
     values, between = (np.hstack([kernel(A, B) for B in both]) for A in (X[:200], both[0]))
     f = values[:, 1] - values[:, 0] * between[0, 1]
     expected = weights[:200] @ np.square(f) / (1.0 - between[0, 1] ** 2) / weighting.unit
@@ -81,6 +81,20 @@ def test_what_is_lost_is_a_direction_of_the_rows():
     assert expected > 1.0
     alone = CenterBasis(Gaussian(0.1), X[:100].astype(np.float32), np.dtype(np.float32))
     assert lost_energy(alone, rows_of(X), Weighting.of(2000, None, True, X.dtype)) == 0.0
+
+
+@pytest.mark.parametrize("compact", [False, True])
+def test_functions_of_dropped_centers(compact):
+    """Orthogonal to those of the others, whatever the precision of the factor that is kept."""
+    points = X[:100].astype(np.float32)
+    basis = CenterBasis(Gaussian(6.0), points, points.dtype, compact=compact)
+    there, gone = basis.points.astype(float), basis.gone
+    K, across = Gaussian(6.0)(there), Gaussian(6.0)(there, gone.points)
+    assert_allclose(K @ gone.weights, across, atol=1e-9)
+    left = 1.0 - np.einsum("ij,ij->j", across, gone.weights)
+    assert_allclose(gone.left, left, rtol=1e-3, atol=1e-12)
+    assert (np.diff(gone.left) <= 0).all()
+    assert 100 * np.finfo(float).eps < gone.left[-1] < gone.left[0] < 100 * np.finfo(np.float32).eps
 
 
 @pytest.mark.parametrize("solver", ["rectangle", "pcg", "nystrom"])

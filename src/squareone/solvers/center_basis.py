@@ -17,6 +17,7 @@ from ..arrays import (
     pivoted_cholesky,
     power_of_two,
     reciprocal_condition,
+    room_for,
     solve_transposed,
     solve_triangular,
 )
@@ -25,7 +26,7 @@ from ..kernels import Kernel
 from ..kernels.tiles import kernel_matrix, origin_of
 from ..rows import Rows, rows_of
 from ..threads import for_each
-from .dropped import telling
+from .dropped import Gone
 
 # Rows in one piece of work of a core, and centers at a time: a strip that is not cut is contiguous,
 # and passes over it are faster by a third than over a smaller tile.
@@ -64,8 +65,8 @@ class CenterBasis:
         A power of two; one unless kernel values are extreme.
     condition : float
         An estimate of that of K.
-    gone : array (p, d), CSR matrix or None
-        Some of the dropped ones, in float64, where that could have told them from the others.
+    gone : Gone or None
+        Some of the dropped ones, where float64 could have told them from the others.
 
     Notes
     -----
@@ -79,7 +80,7 @@ class CenterBasis:
     kept: Array
     dropped: Array
     condition: float
-    gone: Any = None
+    gone: Gone | None = None
 
     def __init__(
         self, kernel: Kernel, points: Any, dtype: np.dtype, *, compact: bool = False
@@ -119,10 +120,7 @@ class CenterBasis:
             if self.unit != 1.0:
                 K /= self.unit
             rank, order = pivoted_cholesky(K, share)
-            explained = np.einsum("ij,ij->i", K[rank:, :rank], K[rank:, :rank])
-            left = diagonal[order[rank:]] / self.unit - explained
-            real = telling(left, m * float(np.finfo(np.float64).eps) * peak / self.unit)
-            self.gone = points[order[rank:][real]] if real.size else None
+            self.gone = Gone.of(K, rank, diagonal[order] / self.unit, points[order])
             K = np.ascontiguousarray(K[:rank, :rank], dtype=dtype)
         clear_upper(K)
         self.kept, self.dropped = order[:rank], np.sort(order[rank:])
@@ -170,7 +168,7 @@ class CenterBasis:
                 K *= root[part, None]
 
         def deal(hand: int) -> None:
-            own = np.empty((size if out is None else 0, self.size), self.dtype)
+            own = room_for(size if out is None else 0, self.size, self.dtype)
             for part in parts[hand::hands]:
                 K = own[: part.stop - part.start] if out is None else out[part]
                 fill(part, K)

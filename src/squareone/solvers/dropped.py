@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arrays import Array
+from ..arrays import Array, solve_transposed
 from ..kernels.tiles import kernel_rectangle
 from ..rows import Rows
 from .weighting import Weighting
@@ -18,34 +19,73 @@ if TYPE_CHECKING:
 _FEW = 256
 
 
-def telling(left: Array, rounding: float) -> Array:
-    """Which of those dropped say something, by what the others ``left`` (p,) of k(z, z)."""
-    order = np.argsort(-left, kind="stable")[:_FEW]
-    return order[left[order] > rounding]
+@dataclass
+class Gone:
+    """Functions k(·, z) − Σ_j c_j k(·, z_j) of some dropped centers z, less those of the others.
+
+    Attributes
+    ----------
+    points : array (p, d) or CSR matrix
+        z, in float64.
+    weights : array (r, p)
+        c.
+    left : array (p,)
+        Squared norms: what the others leave of k(z, z) / unit.
+    """
+
+    points: Any
+    weights: Array
+    left: Array
+
+    @classmethod
+    def of(cls, L: Array, rank: int, diagonal: Array, points: Any) -> Gone | None:
+        """Those whose norm is largest, if it is more than float64 would lose in rounding.
+
+        Parameters
+        ----------
+        L : array (m, m)
+            The factor of a kernel matrix with pivots: its rows from the rank on are changed.
+        rank : int
+        diagonal, points : array (m,), array (m, d) or CSR matrix
+            Of the kernel matrix, and the centers, in the order of the pivots.
+
+        Notes
+        -----
+        **Cost**: m²p flops.
+        """
+        m, across = L.shape[0], L[rank:, :rank]
+        left = diagonal[rank:] - np.einsum("ij,ij->i", across, across)
+        some = np.argsort(-left, kind="stable")[:_FEW]
+        some = some[left[some] > m * float(np.finfo(np.float64).eps) * diagonal.max(initial=0.0)]
+        if some.size == 0:
+            return None
+        right = np.zeros((m, some.size))
+        right[:rank] = across[some].T
+        np.fill_diagonal(L[rank:, rank:], 1.0)  # so that these rows of the solution stay zero
+        weights = solve_transposed(L, right)[:rank]
+        return cls(points[rank + some], weights, left[some])
 
 
 def lost_energy(basis: CenterBasis, rows: Rows, weighting: Weighting) -> float:
-    """Σ wf(x)² for the function f of a dropped center less those of the others, scaled to norm one.
+    """Σ wf(x)² for a function that went with a dropped center, scaled to norm one: the largest.
 
     It is the squared length, over all rows, of the direction that a fit could have had beside the
-    others, and is compared with λ. The largest of at most 256 centers, over as many rows.
+    others, and is compared with λ. Estimated from at most 256 rows.
 
-    **Cost**: 512(r² + rd) flops, where centers were dropped that float64 would have kept.
+    **Cost**: 256·r(p + d) multiplications, where centers were dropped that float64 had kept.
     """
-    if basis.gone is None:
+    gone = basis.gone
+    if gone is None:
         return 0.0
     some = np.unique(np.linspace(0, rows.shape[0] - 1, _FEW).astype(int))
     shares = np.ones(some.size) if weighting.root is None else np.square(weighting.root[some])
     if not shares.sum() > 0:
         return 0.0
-    there = basis.points.astype(np.float64)
     X = rows[some].like(basis.prepared).X.astype(np.float64)
 
-    def values(A: Any, B: Any) -> Array:
-        return kernel_rectangle(basis.kernel, A, B) / basis.unit
+    def values(points: Any) -> Array:
+        return kernel_rectangle(basis.kernel, X, points) / basis.unit
 
-    Z = basis.forward(values(basis.gone, there).T)
-    left = basis.kernel.diagonal(basis.gone) / basis.unit - np.square(Z).sum(axis=0)
-    F = values(X, basis.gone) - basis.forward(values(X, there).T).T @ Z
-    energies = (shares @ np.square(F)) / np.maximum(left, np.finfo(np.float64).tiny)
+    F = values(gone.points) - values(basis.points.astype(np.float64)) @ gone.weights
+    energies = (shares @ np.square(F)) / gone.left
     return float(energies.max() * weighting.total_root**2 / shares.sum())

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Array, blocks, lower_tiles
+from ..arrays import Array, blocks, lower_tiles, room_for
 from ..kernels.tiles import kernel_rectangle
 from ..rows import Rows, rows_of
 from ..threads import for_each, shared_cores
@@ -31,8 +31,6 @@ _SAFE_APART = 2e-3
 _RELIABLE = 1e-2
 # Flops up to which every block is divided first in any case.
 _NEGLIGIBLE = 5e9
-# Rows of a multiple of so many numbers are slow to walk through: they share a cache line.
-_STRIDE = 128
 #: Features beyond which float32 rows have matrices among them in float32, once they are divided.
 LARGE = 1024
 #: Bytes of a sample's basis that are kept from one visit to the next.
@@ -137,9 +135,7 @@ class RectangleFactor(RidgeFactor):
 
     def _room(self, width: int) -> Array:
         """For a block of rows, touched once and used again."""
-        rows = min(self.n, self.centers.block_rows())
-        spare = 1 if width % _STRIDE == 0 else 0
-        return np.empty((rows, width + spare), self.targets.dtype)[:, :width]
+        return room_for(min(self.n, self.centers.block_rows()), width, self.targets.dtype)
 
     def _fill(self, block: Rows, root: Array | None, F: Array, beside: Visitor) -> None:
         """Write what is summed of a block of rows: (b, r), or (b, r + q) with directions apart.
