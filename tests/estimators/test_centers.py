@@ -16,7 +16,8 @@ from squareone import RLSClassifier, RLSRegressor
 from squareone import centers as selectors
 from squareone.kernels import Gaussian
 from squareone.solvers import plan
-from squareone.solvers.calibration import PROBES, Machine, Rate
+from squareone.solvers.calibration import Machine, Rate
+from squareone.solvers.speed_probes import PROBES
 from squareone.targets import BCH
 from tests.estimators.center_cases import (
     NAMES,

@@ -10,7 +10,7 @@ from squareone import RLSClassifier, RLSRegressor
 from squareone.errors import MemoryLimitError
 from squareone.kernels import Gaussian
 from squareone.solvers import Task, make_plan, plan
-from squareone.solvers.calibration import PROBES, Machine, Rate
+from squareone.solvers.calibration import Machine, Rate
 from squareone.solvers.center_costs import (
     AUTO_FLOPS,
     CENTER_SOLVERS,
@@ -19,6 +19,7 @@ from squareone.solvers.center_costs import (
     fitting_centers,
 )
 from squareone.solvers.plan import choose_centers
+from squareone.solvers.speed_probes import PROBES
 
 MIB, GIB = 2.0**20, 2.0**30
 KEPT = ["rectangle", "pcg"]

@@ -13,9 +13,10 @@ from squareone import centers as selectors
 from squareone.kernels import Gaussian
 from squareone.rows import rows_of
 from squareone.solvers import CenterBasis, Limits, PcgFactor, plan
-from squareone.solvers.calibration import PROBES, Machine, Rate
+from squareone.solvers.calibration import Machine, Rate
 from squareone.solvers.conjugate_gradients import Progress, conjugate_gradients
 from squareone.solvers.normal import unwatched
+from squareone.solvers.speed_probes import PROBES
 from squareone.solvers.weighting import Weighting
 from tests.reference import brute_force
 

@@ -13,8 +13,10 @@ from squareone.errors import IllConditionedWarning, MemoryLimitError
 from squareone.kernels import Gaussian
 from squareone.report import summary
 from squareone.solvers import Task, costs, make_plan, plan
-from squareone.solvers.calibration import PROBES, Machine, Rate
+from squareone.solvers.calibration import Machine, Rate
 from squareone.solvers.memory import free_memory, memory_limit, readable
+from squareone.solvers.speed_probes import PROBES
+from squareone.solvers.task import STAGES
 
 GIB = 2.0**30
 
@@ -340,9 +342,9 @@ def test_every_piece_of_work_has_its_stage(wanted):
     made = make_plan(wanted, "auto", 1000 * GIB)
     for candidate in made.candidates:
         stages = made.expected_stages(candidate)
-        assert list(stages) == [name for name in costs.STAGES if name in stages]
+        assert list(stages) == [name for name in STAGES if name in stages]
         assert sum(stages.values()) == pytest.approx(made.expected(candidate))
-        assert {w.stage for w in candidate.work} <= set(costs.STAGES)
+        assert {w.stage for w in candidate.work} <= set(STAGES)
     assert made.expected_stages() == made.expected_stages(made.chosen)
 
 
@@ -365,7 +367,7 @@ def test_what_is_expected_is_measured_under_the_same_name(kernel, solver, dtype,
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((60, 3)).astype(dtype), rng.standard_normal(60).astype(dtype)
     made = RLSRegressor(kernel, ALPHAS[alphas], solver=solver).fit(X, y).plan_
-    assert set(made.stages) <= set(costs.STAGES)
+    assert set(made.stages) <= set(STAGES)
     assert set(made.expected_stages()) <= set(made.stages)
     # what nobody expects is too little to count: no factorisation, no path
     assert set(made.stages) - set(made.expected_stages()) <= {

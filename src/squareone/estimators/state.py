@@ -22,8 +22,8 @@ from ..selection import (
 from ..selection.criteria import Criterion, Fold
 from ..solvers import Plan, Task
 from ..solvers.calibration import Work
-from ..solvers.costs import Candidate
 from ..solvers.speed_probes import PROBES
+from ..solvers.task import Candidate
 from ..targets import Code, Coding, Labels, Responses
 
 Plain = TypeVar("Plain")

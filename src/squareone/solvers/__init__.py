@@ -8,7 +8,6 @@ coefficients. :mod:`~squareone.solvers.plan` chooses among them.
 from .center_basis import CenterBasis
 from .center_costs import CENTER_SOLVERS
 from .cholesky import CholeskyFactor
-from .costs import Task
 from .factor import Factor
 from .features import CentredRows, DualFeatures
 from .gram import GramFactor
@@ -20,6 +19,7 @@ from .plan import Plan, choose_centers, make_plan
 from .rectangle import RectangleFactor
 from .spectral import SpectralFactor
 from .symmetric import SymmetricSystem
+from .task import Task
 from .thin_svd import SvdFactor
 from .weighting import Weighting
 

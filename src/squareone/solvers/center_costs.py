@@ -7,21 +7,11 @@ from dataclasses import replace
 
 from .calibration import Work
 from .center_basis import LEAST_BLOCK, MOST_BLOCK, block_rows
-from .costs import (
-    WIDTH_ROWS,
-    Candidate,
-    Task,
-    columns_of,
-    counted,
-    during,
-    exact_candidates,
-    path_length,
-    path_numbers,
-    width_search,
-)
+from .costs import WIDTH_ROWS, exact_candidates, width_search
 from .pcg import ITERATIONS, PRECONDITIONED_BY
 from .pcg_leverages import PROBES
 from .rectangle import KEPT_BYTES, LARGE
+from .task import Candidate, Task, columns_of, counted, during, path_length, path_numbers
 
 #: Solvers whose coefficients belong to centers.
 CENTER_SOLVERS = ("rectangle", "pcg", "nystrom", "subset")

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ..arrays import TILE, cholesky_workspace
 from ..decompositions import LARGEST_EIGENPROBLEM, longest_part
 from ..rows.base import gram_blocks
 from .calibration import Work
-from .factor import HELD_NUMBERS, PATH_BLOCK, PATH_COLUMNS
+from .factor import PATH_COLUMNS
 from .probes import FEW_ROWS, PROBES
+from .task import Candidate, Task, columns_of, counted, during, path_length, path_numbers
 
 #: λ values a bracketed search factors at, in float32 (twice as fast) and in float64.
 SEARCH_STEPS = (7, 1)
@@ -25,19 +25,6 @@ WIDTH_QUARTER_BEYOND, WIDTH_MOST_BEYOND, WIDTH_SHARE, WIDTH_STEPS = 6000, 2400, 
 #: Work n · min(n, d)² (n³ with a kernel) up to which a fit at one λ adds its leave-one-out values.
 AT_ONCE = 2e9
 
-#: The stages of a fit, by the names under which their seconds are counted, in their order.
-STAGES = (
-    "search for the width",
-    "choice of centers",
-    "start of the search",
-    "kernel matrix",
-    "search in float32",
-    "factorisation",
-    "path",
-    "coefficients",
-    "leave-one-out values",
-)
-
 #: Steps of a Krylov sequence that are expected: at one λ, and down to the smallest of several.
 KRYLOV_STEPS = (25, 60)
 # What a product of two sparse rows costs, in multiplications of dense ones per stored number.
@@ -47,152 +34,11 @@ _SPARSE_ROW = 4.0
 _AUTO_VISITS = 3
 
 
-@dataclass(frozen=True)
-class Task:
-    """What has to be solved, as far as its cost goes.
-
-    Attributes
-    ----------
-    n, d, t : int
-        Rows, features, target columns.
-    itemsize : int
-        Bytes of a number.
-    linear, given : bool
-        Whether the kernel is the linear one, or a precomputed matrix.
-    alphas : int or "auto"
-        How many λ are compared; ``"auto"`` where they are not given.
-    smooth : bool
-        Whether the criterion is a smooth function of one λ, which a bracketed search can follow.
-    fold_work : float
-        Multiplications per λ and row of the basis that leaving out the folds takes: Σ|fold|².
-    largest_fold : int
-        Rows of the largest fold.
-    held : bool
-        Whether the held-out values themselves are needed, not only their squares: a scorer.
-    copied : bool
-        Whether the rows have to be copied, because some of them have weight zero.
-    threads : int
-        Each has a tile of its own.
-    width_search : bool
-        Whether the width of the kernel is searched as well.
-    stored : int
-        Numbers that the rows consist of; n·d where they are dense, or where it is left at zero.
-    sparse : bool
-        Whether zeros are not stored.
-    folds : int
-        How many folds are left out, one after the other; none for other criteria.
-    likelihood : bool
-        Whether the criterion needs determinants.
-    unregularised : bool
-        Whether a λ of zero is among those given.
-    occupied : int
-        Features that are not zero in all rows; all of them where it is left at zero.
-    kept : bool
-        Whether the rows have to be kept, for what is asked later.
-    centers : int
-        Points that carry coefficients; zero for all rows.
-    sampled : int
-        Rows over which the leave-one-out error is taken; zero for all of them.
-    streamed : bool
-        Whether rows are read block by block, and never held.
-    without_rows : bool
-        Whether the criterion leaves no rows out.
-    """
-
-    n: int
-    d: int
-    t: int
-    itemsize: int
-    linear: bool
-    given: bool
-    alphas: int | str
-    smooth: bool
-    fold_work: float = 0.0
-    largest_fold: int = 0
-    held: bool = False
-    copied: bool = False
-    threads: int = 1
-    width_search: bool = False
-    stored: int = 0
-    sparse: bool = False
-    folds: int = 0
-    likelihood: bool = False
-    unregularised: bool = False
-    occupied: int = 0
-    kept: bool = True
-    centers: int = 0
-    sampled: int = 0
-    streamed: bool = False
-    without_rows: bool = False
-
-    @property
-    def numbers(self) -> int:
-        """Numbers that the rows consist of."""
-        return self.stored if self.sparse else self.n * self.d
-
-    @property
-    def row_bytes(self) -> float:
-        """Bytes of a copy of the rows: with a number goes the index of its feature."""
-        return self.numbers * (self.itemsize + 4.0 * self.sparse)
-
-    @property
-    def bits(self) -> int:
-        """The precision of the rows."""
-        return 8 * self.itemsize
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """One way to do it. ``refused`` says why it cannot be taken; empty where it can.
-
-    ``work`` is all that takes time, by kind of operation and stage; what it says to count adds up
-    to the ``flops``. With fewer ``bytes``, but with the ``least``, it can be done more slowly.
-    """
-
-    solver: str
-    work: tuple[Work, ...]
-    bytes: float
-    form: str
-    refused: str = ""
-    least: float = 0.0
-
-    @property
-    def needed(self) -> float:
-        """Bytes without which it cannot be done."""
-        return self.least or self.bytes
-
-    @property
-    def flops(self) -> float:
-        """Operations; those in float32 count half where the rows are in float64."""
-        return sum(w.flops for w in self.work)
-
-
 def exact_candidates(task: Task) -> list[Candidate]:
     """Every way to do it with all rows as centers, in whatever memory."""
     if not task.linear:
         return [_cholesky(task), _spectral(task)]
     return [_gram(task), _svd(task), _cholesky(task), _spectral(task), krylov(task)]
-
-
-def path_length(task: Task) -> int:
-    """How many λ are looked at."""
-    return 60 if isinstance(task.alphas, str) else task.alphas
-
-
-def counted(
-    task: Task, kind: str, flops: float, size: float, bits: int = 0, *, times: float = 1.0
-) -> Work:
-    """Flops, in the precision of the rows or in another: in half of it they count half.
-
-    ``times`` is how often that takes its time, where the plan's count is a round number.
-    """
-    bits = bits or task.bits
-    return Work(kind, times * flops, size, bits, flops * min(1.0, bits / task.bits))
-
-
-def during(stage: str, work: Iterable[Work]) -> list[Work]:
-    """The same, in a stage of the fit."""
-    return [replace(w, stage=stage) for w in work]
 
 
 def _scoring(task: Task) -> str:
@@ -382,22 +228,6 @@ def _kernel_bytes(task: Task, numbers: float) -> float:
     side = min(n, TILE)
     tiles = min(task.threads, (n // TILE + 1) * (n // TILE + 2) // 2)
     return task.itemsize * (numbers + columns_of(task)) + rows + 8.0 * 3 * tiles * side * side
-
-
-def columns_of(task: Task) -> float:
-    """Numbers for the targets, in the forms a fit needs, and for held-out values."""
-    n, t = task.n, task.t
-    if not (task.held or task.largest_fold):
-        return 8.0 * n * t
-    return 8.0 * n * t + 2.0 * min(max(HELD_NUMBERS, n * t), n * t * path_length(task))
-
-
-def path_numbers(task: Task, k: int) -> float:
-    """What a walk along the path holds with k basis vectors: filters, and a block per thread."""
-    columns = min(max(PATH_COLUMNS, task.t), task.t * path_length(task))
-    rows = min(task.n, max(64, PATH_BLOCK // max(k, columns)))
-    at_once = min(task.threads, -(-task.n // rows))
-    return 2.0 * k * columns + 3.0 * at_once * rows * max(k, columns)
 
 
 def _svd(task: Task) -> Candidate:

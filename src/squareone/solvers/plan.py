@@ -18,10 +18,11 @@ from .center_costs import (
     center_candidates,
     fitting_centers,
 )
-from .costs import STAGES, Candidate, Task, exact_candidates, width_search
+from .costs import exact_candidates, width_search
 from .memory import readable
 from .probes import FEW_ROWS
 from .table import Table
+from .task import STAGES, Candidate, Task
 
 # Work below which time does not decide: the whole path (or the most accurate solver) is preferred.
 _NEGLIGIBLE = 2.5e10
