@@ -161,6 +161,14 @@ class RectangleFactor(RidgeFactor):
 
     def _summed(self, watch: Watcher, keeper: Keeper) -> FeatureSums:
         """Over all rows, in one pass: of L⁻¹(k − shift), not centred."""
+        sums = self._summed_jointly(watch, keeper).apart()
+        if self._divided_first:
+            return sums
+        given = sums, self.centers, self._precision()
+        return FeatureSums.divided(*given) if self._apart is None else self._apart.divided(*given)
+
+    def _summed_jointly(self, watch: Watcher, keeper: Keeper) -> JointSums:
+        """Of what a block of rows is filled with; its memory is there for others afterwards."""
         before = keeper.restored("sums")
         k = self.centers.size + (0 if self._apart is None else self._apart.size)
         joint, done = JointSums(k, self.targets.shape[1]), 0
@@ -180,11 +188,7 @@ class RectangleFactor(RidgeFactor):
                 joint.add(rows)
                 keeper.keep("sums", partial(joint.state, part.stop))
                 watch(part.stop)
-        sums = joint.apart()
-        if self._divided_first:
-            return sums
-        given = sums, self.centers, self._precision()
-        return FeatureSums.divided(*given) if self._apart is None else self._apart.divided(*given)
+        return joint
 
     def _precision(self) -> np.dtype:
         """Of matrices among the centers, once they are divided by the factor."""
