@@ -131,3 +131,11 @@ def test_sparse_product(dtype, loop, monkeypatch):
     mixed = np.empty((9, 3))
     arrays.sparse_product(A.astype(np.float32), B.astype(np.float64), mixed)
     assert_allclose(mixed, A.toarray() @ B, rtol=1e-5)
+
+
+@pytest.mark.parametrize("width", [0, 1, 127, 128, 1024, 2000])
+def test_room_has_rows_that_share_no_cache_line(width):
+    room = arrays.room_for(3, width, np.dtype(np.float32))
+    assert room.shape == (3, width)
+    assert (room.strides[0] // 4) % 128 != 0
+    assert room.strides[1] == 4

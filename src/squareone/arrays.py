@@ -339,6 +339,11 @@ def copy_triangle(A: Array, *, to_upper: bool) -> None:
     for_each(copy, lower_tiles(A.shape[0]))
 
 
+def symmetric_of(A: Array) -> Array:
+    """A small symmetric matrix (n, n) from the lower triangle of ``A``."""
+    return np.tril(A) + np.tril(A, -1).T
+
+
 def lower_copy(A: Array, dtype: np.dtype) -> Array:
     """A matrix in one piece, in ``dtype``, with the lower triangle of ``A`` (n, n)."""
     copy = np.zeros(A.shape, dtype)

@@ -71,6 +71,25 @@ def test_flops_of_the_rectangle_grow_with_the_square_of_the_centers():
     assert flops[1] / flops[0] == pytest.approx(2.0, rel=0.05)
 
 
+def test_eigenvectors_and_left_out_values_where_a_fit_computes_them():
+    """GCV, and one λ, need neither, unless rows are so few that all are left out at once."""
+    few, many, m = {"n": 10_000}, {"n": 10**6, "sampled": 5000}, 200
+
+    def counts(solver, rows, **more):
+        found = candidate(solver, task(centers=m, **rows, **more))
+        flops = sum(w.flops for w in found.work if w.kind == "eigh" and w.stage == "factorisation")
+        return flops / m**3, any(w.stage == "leave-one-out values" for w in found.work)
+
+    for rows in (few, many):
+        assert counts("rectangle", rows, alphas=20) == (9.0, False)
+        assert counts("rectangle", rows, alphas=1) == (4.0, False)
+        assert counts("rectangle", rows, alphas=20, without_rows=True, likelihood=True)[0] == 9.0
+        for alphas, gcv in ((1, False), (20, False), (20, True)):
+            assert counts("nystrom", rows, alphas=alphas, without_rows=gcv)[0] == 9.0
+    assert counts("rectangle", many, alphas=20, without_rows=True) == (4.0, False)
+    assert counts("rectangle", few, alphas=20, without_rows=True) == (9.0, True)
+
+
 def test_bytes_grow_with_the_square_of_the_centers():
     for solver in KEPT:
         needed = [

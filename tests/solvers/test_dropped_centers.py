@@ -76,7 +76,7 @@ def test_what_is_lost_is_a_direction_of_the_rows():
     both = basis.points.astype(float), basis.gone.points
     values, between = (np.hstack([kernel(A, B) for B in both]) for A in (X[:200], both[0]))
     f = values[:, 1] - values[:, 0] * between[0, 1]
-    expected = weights[:200] @ np.square(f) / (1.0 - between[0, 1] ** 2) / weighting.unit
+    expected = weights[:200] @ np.square(f) / (1.0 - between[0, 1] ** 2)
     assert found == pytest.approx(expected, rel=1e-4)
     assert expected > 1.0
     alone = CenterBasis(Gaussian(0.1), X[:100].astype(np.float32), np.dtype(np.float32))

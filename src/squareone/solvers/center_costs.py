@@ -11,6 +11,7 @@ from .costs import WIDTH_ROWS, exact_candidates, width_search
 from .pcg import ITERATIONS, PRECONDITIONED_BY
 from .pcg_leverages import PROBES
 from .rectangle import KEPT_BYTES, LARGE
+from .speed_probes import STRIP_FEATURES
 from .task import Candidate, Task, columns_of, counted, during, path_length, path_numbers
 
 #: Solvers whose coefficients belong to centers.
@@ -21,8 +22,6 @@ THIN_WIDTH_ROWS, THIN_WIDTH_CENTERS, THIN_WIDTH_SAMPLE, LOOKS = 20_000, 1000, 40
 AUTO_FLOPS = 2e12
 # Fewer centers than this are not worth choosing.
 _FEWEST = 100
-# Features at which kernel values in strips are measured: more are products beside.
-_FEATURES = 16
 # Directions that are summed apart, about.
 _APART = 16
 # λ at which pcg solves: a first look and its neighbours.
@@ -41,9 +40,9 @@ def _size(task: Task) -> int:
 def _values(task: Task, n: float, m: float) -> list[Work]:
     """Kernel values between n rows and m centers."""
     width = task.d if not task.sparse else min(task.d, 4.0 * task.stored / task.n)
-    few = min(width, _FEATURES)
+    few = min(width, STRIP_FEATURES)
     return [
-        Work("strips", n * m, _FEATURES, task.bits, 2.0 * n * m * few),
+        Work("strips", n * m, STRIP_FEATURES, task.bits, 2.0 * n * m * few),
         counted(task, "product", 2.0 * n * m * (width - few), width),
     ]
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import Array, blocks, lower_tiles
+from ..arrays import Array, blocks, lower_tiles, symmetric_of
 from ..threads import for_each
 from .center_basis import CenterBasis
 from .feature_sums import FeatureSums
@@ -95,7 +95,7 @@ class Deflation:
         ).divided(basis, dtype)
         t = sums.cross.shape[1]
         cross, beside, Q = np.hsplit(rest.cross, [t, t + q])
-        beside = beside + 0.5 * Q @ _symmetric(sums.gram[r:, r:])
+        beside = beside + 0.5 * Q @ symmetric_of(sums.gram[r:, r:])
         # one product for both, which are the transpose of each other
         left = np.hstack([Q, beside]).astype(dtype)
         right = np.hstack([beside, Q]).T.astype(dtype)
@@ -125,8 +125,3 @@ def _fewest(shares: Array, condition: float) -> tuple[int, float]:
         amplified = np.maximum(1.0 / shares, condition * rest)
     count = int(np.argmax(amplified <= _WORTH * amplified.min())) + 1
     return count, float(amplified[count - 1])
-
-
-def _symmetric(A: Array) -> Array:
-    """A matrix from its lower triangle."""
-    return np.tril(A) + np.tril(A, -1).T

@@ -70,7 +70,7 @@ def lost_energy(basis: CenterBasis, rows: Rows, weighting: Weighting) -> float:
     """Σ wf(x)² for a function that went with a dropped center, scaled to norm one: the largest.
 
     It is the squared length, over all rows, of the direction that a fit could have had beside the
-    others, and is compared with λ. Estimated from at most 256 rows.
+    others, in the units of λ. Estimated from at most 256 rows.
 
     **Cost**: 256·r(p + d) multiplications, where centers were dropped that float64 had kept.
     """
@@ -88,4 +88,5 @@ def lost_energy(basis: CenterBasis, rows: Rows, weighting: Weighting) -> float:
 
     F = values(gone.points) - values(basis.points.astype(np.float64)) @ gone.weights
     energies = (shares @ np.square(F)) / gone.left
-    return float(energies.max() * weighting.total_root**2 / shares.sum())
+    all_rows = weighting.total_root**2 / float(shares.sum())
+    return float(energies.max()) * all_rows * basis.unit * weighting.unit

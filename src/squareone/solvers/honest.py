@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..arrays import Array, blocks
+from ..arrays import Array, blocks, symmetric_of
 from ..decompositions import eigh
 from .feature_sums import FeatureSums
 
@@ -88,7 +88,7 @@ def errors_without_rows(
     first, total, targets = rest.first.copy(), rest.total, rest.targets.copy()
     if intercept:
         rest.centre()
-    gram = np.tril(rest.gram) + np.tril(rest.gram, -1).T
+    gram = symmetric_of(rest.gram)
     units = np.zeros((factor.centers.size, gone.size))
     units[gone, np.arange(gone.size)] = 1.0
     # c = L⁻ᵀa, so that c_j = 0 says that a is orthogonal to L⁻¹e_j

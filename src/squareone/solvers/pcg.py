@@ -294,8 +294,7 @@ class PcgFactor(Factor):
 
     @property
     def lost_energy(self) -> float:
-        unit, weight = self.alpha_units
-        return lost_energy(self.centers, self.rows, self.weighting) * unit * weight
+        return lost_energy(self.centers, self.rows, self.weighting)
 
     @property
     def explained_trace(self) -> float:

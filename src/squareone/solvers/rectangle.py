@@ -250,8 +250,7 @@ class RectangleFactor(RidgeFactor):
 
     @property
     def lost_energy(self) -> float:
-        unit, weight = self.alpha_units
-        return lost_energy(self.centers, self.rows, self.weighting) * unit * weight
+        return lost_energy(self.centers, self.rows, self.weighting)
 
     @property
     def explained_trace(self) -> float:

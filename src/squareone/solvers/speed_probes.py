@@ -27,6 +27,8 @@ from .center_basis import CenterBasis
 from .features import CentredRows
 from .weighting import Weighting
 
+#: Features at which kernel values in strips are measured: more are products beside.
+STRIP_FEATURES = 16
 # How often strips are repeated: a fit has many of them, and does not wait for threads to start.
 _LONG = 4
 
@@ -194,7 +196,7 @@ PROBES: dict[str, tuple[Callable[[int, Any], Probe], tuple[int, ...]]] = {
     "gram": (_gram, (16, 128)),  # flops of a Gram matrix and of a rotation; size: features
     "sparse": (_sparse, (1, 20)),  # flops of products with sparse rows; size: columns
     "path": (_path, (2, 64)),  # flops of a basis times filters; size: columns at once
-    "strips": (_strips, (16,)),  # kernel values of rows with centers; size: features
+    "strips": (_strips, (STRIP_FEATURES,)),  # kernel values of rows with centers; size: features
     "sums": (_sums, (256, 1024)),  # flops of large products; size: the smaller side
     "thin": (_thin, (1, 16)),  # flops of kernel values times a few columns, and back; size: columns
     "errors": (_errors, (8192,)),  # residuals divided, squared and summed
