@@ -14,7 +14,7 @@ from experiments.report import Report, parser
 from experiments.rlsc import judge, warm_up
 from experiments.svm import tuned_classifier
 from squareone import RLSClassifier
-from squareone.solvers.memory import readable
+from squareone.planning.memory import readable
 
 
 class Goal(NamedTuple):

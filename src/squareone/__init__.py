@@ -45,10 +45,10 @@ _LATE = {
     "IncrementalRLSClassifier": ".estimators.streaming",
     "HierarchicalClassifier": ".estimators.streaming",
     "FilteringClassifier": ".estimators.streaming",
-    "load": ".estimators.saving",
+    "load": ".persistence.save_load",
     "report": ".report",
-    "save": ".estimators.saving",
-    "to_onnx": ".estimators.export",
+    "save": ".persistence.save_load",
+    "to_onnx": ".export",
 }
 
 

@@ -62,7 +62,7 @@ def test_a_width_that_is_not_chosen_is_refused():
 
 
 def test_many_rows_are_sampled(monkeypatch):
-    monkeypatch.setattr("squareone.centers.chosen._SAMPLE", 500)
+    monkeypatch.setattr("squareone.centers.chosen_centers._SAMPLE", 500)
     X = rows(2000)
     source = Streamed(X)
     chosen = Uniform(10)._choose(KERNEL, source, np.random.RandomState(0))

@@ -14,7 +14,7 @@ import squareone
 from squareone import RLSRegressor, report
 from squareone import centers as selectors
 from squareone.kernels import Gaussian
-from squareone.solvers import plan
+from squareone.planning import plan
 from squareone.solvers.calibration import Machine, Rate
 from squareone.solvers.speed_probes import PROBES
 from tests.estimators.center_cases import (

@@ -15,7 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from squareone import RLSClassifier, RLSRegressor
 from squareone import centers as selectors
 from squareone.kernels import Gaussian
-from squareone.solvers import plan
+from squareone.planning import plan
 from squareone.solvers.calibration import Machine, Rate
 from squareone.solvers.speed_probes import PROBES
 from squareone.targets import BCH

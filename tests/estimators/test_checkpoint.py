@@ -10,10 +10,10 @@ from sklearn.exceptions import ConvergenceWarning
 from squareone import RLSClassifier, RLSRegressor
 from squareone import centers as selectors
 from squareone.errors import CheckpointError
-from squareone.estimators import checkpoint as checkpoints
 from squareone.kernels import Gaussian
+from squareone.persistence import checkpoint as checkpoints
 from squareone.rows import GeneratedRows
-from squareone.solvers import center_basis, feature_sums, normal_passes
+from squareone.solvers.few_centers import center_basis, feature_sums, normal_passes
 from tests.estimators.data import refused
 
 n, d, m, BLOCK = 500, 3, 20, 50

@@ -178,7 +178,7 @@ def test_every_way_to_fit(fit, kernel, w, tmp_path):
 @pytest.mark.parametrize("alpha", ["auto", 0.5])
 def test_every_solver(solver, alpha, tmp_path, monkeypatch):
     if alpha == 0.5:  # as if there were many rows
-        monkeypatch.setattr("squareone.estimators.record._negligible", lambda problem: False)
+        monkeypatch.setattr("squareone.fitting.result._negligible", lambda problem: False)
     for kernel in ["linear"] if solver in ("svd", "gram") else ["linear", "matern"]:
         model = RLSRegressor(kernel, alpha=alpha, solver=solver).fit(X, several)
         loaded = saved(model, tmp_path)
@@ -199,7 +199,7 @@ def test_every_solver(solver, alpha, tmp_path, monkeypatch):
     ids=["loo", "gcv", "likelihood", "folds"],
 )
 def test_the_criterion_is_still_there_to_be_asked(parameters, w, tmp_path, monkeypatch):
-    monkeypatch.setattr("squareone.estimators.record._negligible", lambda problem: False)
+    monkeypatch.setattr("squareone.fitting.result._negligible", lambda problem: False)
     model = RLSRegressor(Gaussian(2.0), alpha=0.5, **parameters).fit(X, several, sample_weight=w)
     loaded = saved(model, tmp_path)
     np.testing.assert_allclose(loaded.best_score_, model.best_score_, rtol=1e-9)
@@ -395,7 +395,7 @@ def test_an_interrupted_save_leaves_the_old_file(failure, tmp_path, monkeypatch)
         return memoryview(b"")
 
     with monkeypatch.context() as patch:
-        patch.setattr("squareone.files.container._bytes_of", interrupted)
+        patch.setattr("squareone.persistence.container._bytes_of", interrupted)
         with pytest.raises(failure):
             RLSRegressor().fit(X, -y).save(path)
     assert path.read_bytes() == before

@@ -26,8 +26,8 @@ from sklearn.preprocessing import (
 
 import squareone
 from squareone import RLSClassifier, RLSRegressor
-from squareone.files import container
 from squareone.kernels import Gaussian
+from squareone.persistence import container
 from tests.estimators.data import X, frame, refused, table, three, y
 
 missing = frame.mask(frame > 1.4)

@@ -32,7 +32,7 @@ def test_an_estimator_that_was_not_fitted_says_so(model, target):
 INTERRUPTED = [
     "squareone.estimators.validation.check_scale",
     "squareone.estimators.base.make_plan",
-    "squareone.estimators.problem.Problem.system",
+    "squareone.fitting.problem.Problem.system",
     "squareone.estimators.walk._choose",
     "squareone.estimators.walk._model",
     "squareone.estimators.base.Record",
@@ -103,7 +103,7 @@ WITHOUT_FACTOR = {
 @pytest.mark.parametrize("kernel", ["linear", "precomputed"])
 def test_what_the_factorisation_was_needed_for_is_explained(made, name, kernel, monkeypatch):
     """With many rows one given λ is not scored before somebody asks; these keep no rows."""
-    monkeypatch.setattr("squareone.estimators.record._negligible", lambda problem: False)
+    monkeypatch.setattr("squareone.fitting.result._negligible", lambda problem: False)
     model = WITHOUT_FACTOR[made](kernel)
     with refused(AttributeError, name, "keep_factor=True"):
         getattr(model, name)
@@ -114,7 +114,7 @@ def test_what_the_factorisation_was_needed_for_is_explained(made, name, kernel, 
 
 @pytest.mark.parametrize("made", WITHOUT_FACTOR)
 def test_a_kernel_model_factors_its_rows_again(made, monkeypatch):
-    monkeypatch.setattr("squareone.estimators.record._negligible", lambda problem: False)
+    monkeypatch.setattr("squareone.fitting.result._negligible", lambda problem: False)
     model, expected = WITHOUT_FACTOR[made]("gaussian"), _fitted("gaussian")
     for name in ASKED_AFTER_A_FIT[1:]:
         np.testing.assert_allclose(getattr(model, name), getattr(expected, name), rtol=1e-9)
@@ -135,7 +135,7 @@ def test_a_question_factors_the_rows_once(ask, monkeypatch):
         made.append(CholeskyFactor(*args, **more))
         return made[-1]
 
-    monkeypatch.setattr("squareone.estimators.record.CholeskyFactor", count)
+    monkeypatch.setattr("squareone.fitting.result.CholeskyFactor", count)
     ask(model)
     assert len(made) == 1
     assert model._record._factor is None
@@ -167,7 +167,7 @@ def test_what_was_asked_before_pickling_survives():
 
 
 def test_an_interrupt_while_leaving_one_out_does_no_harm(monkeypatch):
-    monkeypatch.setattr("squareone.estimators.record._negligible", lambda problem: False)
+    monkeypatch.setattr("squareone.fitting.result._negligible", lambda problem: False)
     model = RLSRegressor(alpha=1.0, solver="cholesky").fit(X, y)
     expected = RLSRegressor(alpha=1.0, solver="spectral").fit(X, y).loo_predictions_
 
@@ -175,7 +175,7 @@ def test_an_interrupt_while_leaving_one_out_does_no_harm(monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("squareone.solvers.cholesky.column_square_sums", interrupted)
+        patch.setattr("squareone.solvers.exact.cholesky.column_square_sums", interrupted)
         with pytest.raises(KeyboardInterrupt):
             _ = model.loo_predictions_
     # the factor is half overwritten: it is not read as if it were whole
@@ -186,7 +186,7 @@ def test_an_interrupt_while_leaving_one_out_does_no_harm(monkeypatch):
 
 
 def test_rows_changed_after_the_fit_do_not_matter(monkeypatch):
-    monkeypatch.setattr("squareone.estimators.record._negligible", lambda problem: False)
+    monkeypatch.setattr("squareone.fitting.result._negligible", lambda problem: False)
     mine = X.copy()
     model = RLSRegressor("linear", alpha=1.0, solver="gram").fit(mine, y)
     mine[:] = 7.0

@@ -13,10 +13,10 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import squareone
 from squareone import HierarchicalClassifier, RLSRegressor
 from squareone.errors import FileFormatError
-from squareone.estimators.streaming.node_labels import NodeLabels
-from squareone.files import Fields
 from squareone.kernels import Gaussian
 from squareone.online import Taxonomy, h_loss
+from squareone.online.node_labels import NodeLabels
+from squareone.persistence import Fields
 from squareone.rows import ArrayRows
 from tests.estimators.data import refused, table
 from tests.online.test_taxonomy import Graph

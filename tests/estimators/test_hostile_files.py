@@ -29,8 +29,8 @@ from squareone import (
     SelectiveSamplingClassifier,
 )
 from squareone.errors import FileFormatError
-from squareone.files import container
 from squareone.kernels import Gaussian, Linear, Polynomial
+from squareone.persistence import container
 from tests.estimators.data import X, d, frame, indicators, n, refused, table, three, two, y
 
 few = frame[:9]
@@ -463,7 +463,7 @@ def _all_nan(values):
     ],
 )
 def test_folds_that_do_not_fit_are_refused(change, message, path, monkeypatch):
-    monkeypatch.setattr("squareone.estimators.record._negligible", lambda problem: False)
+    monkeypatch.setattr("squareone.fitting.result._negligible", lambda problem: False)
     model = RLSRegressor(Linear() * 1.0, alpha=1.0, cv=3).fit(X, y)
     header, tree, numbers = taken_apart(model, path)
     change(tree["object"]["fitted"]["record"]["criterion"])
@@ -569,7 +569,7 @@ def test_a_file_that_shrinks_while_it_is_read(path, monkeypatch):
         os.truncate(path, 20)
         return entry(name, said)
 
-    monkeypatch.setattr("squareone.files.container._entry", shrink)
+    monkeypatch.setattr("squareone.persistence.container._entry", shrink)
     with refused(FileFormatError, "became shorter while it was read"):
         squareone.load(path)
 

@@ -26,7 +26,7 @@ LAZY = {
 @pytest.fixture
 def nothing_at_once(monkeypatch):
     """As with many rows: for one given λ everything waits until it is asked for."""
-    monkeypatch.setattr("squareone.estimators.record._negligible", lambda problem: False)
+    monkeypatch.setattr("squareone.fitting.result._negligible", lambda problem: False)
 
 
 @pytest.fixture(params=["alone", "in a pipeline"])
@@ -69,7 +69,7 @@ def test_nothing_is_computed_for_a_list_of_names(nothing_at_once, monkeypatch):
 
     with monkeypatch.context() as context:
         context.setattr(Factor, "visit", refuse)
-        context.setattr("squareone.estimators.record.CholeskyFactor", refuse)
+        context.setattr("squareone.fitting.result.CholeskyFactor", refuse)
         for shown in (model, pickle.loads(pickle.dumps(model))):
             names = dir(shown)
             assert "alpha_" in names

@@ -16,8 +16,8 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, Stan
 
 from squareone import RLSClassifier, RLSRegressor, to_onnx
 from squareone.errors import ExportError
-from squareone.estimators.export import kernels as exported_kernels
-from squareone.estimators.export import onnx_file
+from squareone.export import kernel_nodes as exported_kernels
+from squareone.export import onnx_file
 from squareone.kernels import Constant, Gaussian, Kernel, Laplacian, Linear, Matern, Polynomial
 from squareone.models import fit_calibration
 from tests.estimators.data import K, X, frame, indicators, refused, table, three, two, y
@@ -553,7 +553,7 @@ def test_what_is_not_installed_is_named(path, monkeypatch, module):
 def test_importing_the_library_imports_none_of_this():
     code = (
         "import sys, squareone; "
-        "late = {'onnx', 'onnxruntime', 'matplotlib', 'squareone.estimators.export'}; "
+        "late = {'onnx', 'onnxruntime', 'matplotlib', 'squareone.export'}; "
         "assert not late & set(sys.modules), late & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

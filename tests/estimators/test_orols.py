@@ -16,7 +16,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from squareone import OROLSClassifier, OROLSRegressor
 from squareone.errors import MemoryLimitError
-from squareone.estimators import progress
+from squareone.fitting import progress
 from squareone.kernels import Gaussian, Laplacian, Linear, Precomputed
 from squareone.targets import BCH
 from tests.estimators.center_cases import (
@@ -369,7 +369,7 @@ def test_a_fit_that_fails_leaves_nothing(error, monkeypatch):
     def fail(*given, **more):
         raise error
 
-    monkeypatch.setattr("squareone.estimators.orols_task.greedy_path", fail)
+    monkeypatch.setattr("squareone.greedy.fit_task.greedy_path", fail)
     with pytest.raises(error):
         model.fit(X, y)
     assert [name for name in vars(model) if name.endswith("_")] == []

@@ -372,7 +372,7 @@ def no_work(monkeypatch):
     def reached(*given, **more):
         pytest.fail("the parameters were accepted")
 
-    monkeypatch.setattr("squareone.estimators.orols_task.greedy_path", reached)
+    monkeypatch.setattr("squareone.greedy.fit_task.greedy_path", reached)
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,7 @@ def read(path):
 @pytest.mark.parametrize("suffix", [".npy", ".csv", ".parquet"])
 @pytest.mark.parametrize("given", ["stream", "path", "array", "sparse"])
 def test_predictions_into_files(suffix, given, tmp_path, monkeypatch):
-    monkeypatch.setattr("squareone.estimators.into_files._FILE_ROWS", 32)
+    monkeypatch.setattr("squareone.estimators.fitted_estimator._FILE_ROWS", 32)
     stream = STREAMS["npy"](X, tmp_path)
     rows = {"stream": stream, "path": tmp_path / "rows.npy", "array": X, "sparse": csr_array(X)}
     path = tmp_path / f"out{suffix}"
@@ -127,7 +127,7 @@ def test_what_cannot_be_written(tmp_path):
 
 
 def test_a_file_appears_when_it_is_complete(tmp_path, monkeypatch):
-    monkeypatch.setattr("squareone.estimators.into_files._FILE_ROWS", 32)
+    monkeypatch.setattr("squareone.estimators.fitted_estimator._FILE_ROWS", 32)
     model = regressor("rectangle", alpha=0.1).fit(X, y)
     (tmp_path / "out.csv").write_text("before\n")
     rows = X.copy()

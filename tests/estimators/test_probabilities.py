@@ -68,14 +68,14 @@ def test_no_calibration_no_probabilities():
 def test_a_given_lambda_is_calibrated_later(monkeypatch):
     """With many rows the leave-one-out values of one λ wait until somebody asks."""
     expected = RLSClassifier(Gaussian(2.0), 1.0).fit(X, two).predict_proba(X)
-    monkeypatch.setattr("squareone.estimators.record._negligible", lambda problem: False)
+    monkeypatch.setattr("squareone.fitting.result._negligible", lambda problem: False)
     model = RLSClassifier(Gaussian(2.0), 1.0).fit(X, two)
     assert_allclose(pickle.loads(pickle.dumps(model)).predict_proba(X), expected, rtol=1e-9)
 
 
 @pytest.mark.parametrize("kernel", ["linear", "precomputed"])
 def test_what_keeps_no_rows_is_calibrated_at_once(kernel, monkeypatch):
-    monkeypatch.setattr("squareone.estimators.record._negligible", lambda problem: False)
+    monkeypatch.setattr("squareone.fitting.result._negligible", lambda problem: False)
     rows = X @ X.T if kernel == "precomputed" else X
     model = RLSClassifier(kernel, 1.0, keep_factor=False, threshold="f1").fit(rows, two)
     again = pickle.loads(pickle.dumps(model))

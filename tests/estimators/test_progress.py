@@ -12,9 +12,9 @@ from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from squareone.estimators import progress as module
 from squareone.estimators.callbacks import CallbackSupport, fit_progress
-from squareone.estimators.progress import Progress
+from squareone.fitting import progress as module
+from squareone.fitting.progress import Progress
 
 
 class Clock:

@@ -11,8 +11,8 @@ from scipy.sparse import csr_array, csr_matrix
 import squareone
 from squareone import RLSClassifier, RLSRegressor
 from squareone.errors import FileFormatError
-from squareone.files import container
 from squareone.kernels import Gaussian, Laplacian, Matern, Polynomial
+from squareone.persistence import container
 from tests.estimators.data import refused, table
 from tests.estimators.test_hostile_files import put_together, sane, taken_apart
 from tests.rows.data import peak_of, wide_rows

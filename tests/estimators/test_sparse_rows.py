@@ -187,7 +187,7 @@ def test_centers_are_the_rows_as_they_came(kind):
 
 @pytest.mark.parametrize("w", [None, weights], ids=["", "weights"])
 def test_the_model_does_not_change_with_the_users_matrix(w, monkeypatch):
-    monkeypatch.setattr("squareone.estimators.record._negligible", lambda problem: False)
+    monkeypatch.setattr("squareone.fitting.result._negligible", lambda problem: False)
     rows = csr_array(X)
     model = RLSRegressor(Gaussian(2.0), 1.0, keep_factor=False).fit(rows, y, w)
     rows.data[:] = rows.indices[:] = 0

@@ -15,7 +15,7 @@ from squareone import RLSClassifier, RLSRegressor
 from squareone import centers as selectors
 from squareone.kernels import Gaussian
 from squareone.rows import GeneratedRows, open_rows
-from squareone.solvers import center_basis, normal_passes, nystrom, rectangle
+from squareone.solvers.few_centers import center_basis, normal_passes, nystrom, rectangle
 from tests.estimators.stream_cases import (
     SELECTORS,
     SOLVERS,

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from squareone.greedy import CHOOSERS, CRITERIA, Columns, Rule, fixed, greedy_path
-from squareone.greedy.choosing import gain
+from squareone.greedy.next_center import gain
 from squareone.kernels import Gaussian, Laplacian, Linear
 
 rng = np.random.default_rng(0)

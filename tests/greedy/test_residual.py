@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from squareone.greedy.basis import Basis
-from squareone.greedy.residual import Residual
+from squareone.greedy.largest_residual import Residual
 
 n, m = 300, 12
 
@@ -15,7 +15,7 @@ n, m = 300, 12
 @pytest.mark.parametrize("targets", [1, 3])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_the_largest_residual_of_every_step(few, change, targets, weighted, monkeypatch):
-    monkeypatch.setattr("squareone.greedy.residual._FEW", few)
+    monkeypatch.setattr("squareone.greedy.largest_residual._FEW", few)
     rng = np.random.default_rng(0)
     Q = np.linalg.qr(rng.normal(size=(n, m)))[0]
     root = np.sqrt(rng.uniform(0.2, 3.0, n)) if weighted else None

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.testing import assert_array_equal
 
 from squareone.greedy.basis import Basis
-from squareone.greedy.waiting import Waiting
+from squareone.greedy.prefetched_columns import Waiting
 
 n = 10
 rng = np.random.default_rng(0)

@@ -156,7 +156,7 @@ def test_blocks_of_new_rows_equal_the_whole(solver, monkeypatch):
     rng = np.random.default_rng(5)
     new = rng.standard_normal((150, 4))
     whole = model.predict_interval(new), model.predict(new, return_std=True)[1]
-    monkeypatch.setattr("squareone.estimators.hindsight._BLOCK", 1)
+    monkeypatch.setattr("squareone.fitting.diagnostics._BLOCK", 1)
     parts = model.predict_interval(new), model.predict(new, return_std=True)[1]
     for one, other in zip(whole, parts, strict=True):
         assert_allclose(one, other, rtol=1e-12)

@@ -74,7 +74,7 @@ def test_right_where_a_subtraction_is_not():
 
 @pytest.mark.parametrize("intercept", [False, True], ids=["no intercept", "intercept"])
 def test_large_gram_is_taken_only_where_it_is_accurate(intercept, monkeypatch):
-    monkeypatch.setattr("squareone.solvers.plan._NEGLIGIBLE_LINEAR", 0.0)
+    monkeypatch.setattr("squareone.planning.plan._NEGLIGIBLE_LINEAR", 0.0)
     rng = np.random.default_rng(0)
     X = rng.standard_normal((200, 5))
     y = X.sum(axis=1) + rng.standard_normal(200)
@@ -92,7 +92,7 @@ def test_large_gram_is_taken_only_where_it_is_accurate(intercept, monkeypatch):
 
 
 def test_a_row_of_leverage_one_sends_gram_to_svd(monkeypatch):
-    monkeypatch.setattr("squareone.solvers.plan._NEGLIGIBLE_LINEAR", 0.0)
+    monkeypatch.setattr("squareone.planning.plan._NEGLIGIBLE_LINEAR", 0.0)
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.standard_normal((50, 3)), np.zeros(50)])
     X[7, 3] = 1.0  # a feature that only this row has

@@ -127,7 +127,7 @@ def test_blocks_equal_whole(solver, kernel, monkeypatch):
     monkeypatch.setattr(arrays, "TILE", 7)
     monkeypatch.setattr("squareone.kernels.tiles.TILE", 7)
     monkeypatch.setattr("squareone.rows.base.BLOCK", 16)
-    monkeypatch.setattr("squareone.solvers.factor.PATH_BLOCK", 16)
+    monkeypatch.setattr("squareone.solvers.contract.PATH_BLOCK", 16)
     blocks = arrays.blocks
     # every caller asks for rows per block: give it fewer
     for module in ("arrays", "rows.base", "solvers.factor", "kernels.tiles"):

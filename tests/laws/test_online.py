@@ -20,7 +20,7 @@ from squareone import (
 )
 from squareone.kernels import Gaussian, Linear
 from squareone.online import Deterministic, PrimalLearners, Randomised, Sampler
-from squareone.online.rules import Seen
+from squareone.online.query_rules import Seen
 from tests.reference import online as reference
 
 FORMS = ["primal", "dual", "diagonal", "sketch"]

@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 
 from squareone import OROLSClassifier, OROLSRegressor, RLSRegressor
 from squareone.greedy import Columns, Fit, Rule, fixed, greedy_path
-from squareone.greedy.choosing import LargestResidual
+from squareone.greedy.next_center import LargestResidual
 from squareone.greedy.penalty import by_evidence, by_gcv
 from squareone.greedy.stopping import charged_gcv
 from squareone.kernels import Gaussian, Laplacian, Precomputed
@@ -384,8 +384,8 @@ def test_columns_that_wait_do_not_matter(weighted, pool, waiting, kernels, monke
     kernel = [Gaussian(2.0), Laplacian(1.0)][:kernels]
     more = {"max_centers": 25, "stopping": 25, "epsilon": 1e-3}
     expected = fitted(kernel, data, **more)
-    monkeypatch.setattr("squareone.greedy.choosing._POOL", pool)
-    monkeypatch.setattr("squareone.greedy.choosing._WAITING", waiting)
+    monkeypatch.setattr("squareone.greedy.next_center._POOL", pool)
+    monkeypatch.setattr("squareone.greedy.next_center._WAITING", waiting)
     found = fitted(kernel, data, **more)
     assert order(found) == order(expected)
     assert_allclose(found.predict(data.X_new), expected.predict(data.X_new), rtol=1e-7)
@@ -394,7 +394,7 @@ def test_columns_that_wait_do_not_matter(weighted, pool, waiting, kernels, monke
 def test_blocks_of_candidates_do_not_matter(monkeypatch):
     data = make_data(60, D)
     expected = fitted(Gaussian(2.0), data, selection="greedy")
-    monkeypatch.setattr("squareone.greedy.choosing._BLOCK", 7 * 60)
+    monkeypatch.setattr("squareone.greedy.next_center._BLOCK", 7 * 60)
     found = fitted(Gaussian(2.0), data, selection="greedy")
     assert order(found) == order(expected)
     assert_allclose(found.predict(data.X_new), expected.predict(data.X_new), rtol=1e-10)

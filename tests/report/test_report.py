@@ -222,7 +222,7 @@ def test_summary_keeps_one_error_per_target(data):
 
 
 def test_summary_without_a_factorisation_says_so(data, monkeypatch):
-    monkeypatch.setattr("squareone.estimators.record._negligible", lambda problem: False)
+    monkeypatch.setattr("squareone.fitting.result._negligible", lambda problem: False)
     X, Y = data
     model = RLSRegressor("linear", alpha=1.0, keep_factor=False).fit(X, Y[:, 0])
     assert "not computed: fit again with keep_factor=True" in summary(model)

@@ -30,9 +30,9 @@ def known(dtype, sparse):
 @pytest.fixture
 def streamed(known, monkeypatch):
     """Many blocks, and other ones than the source has."""
-    monkeypatch.setattr("squareone.rows.streamed._NUMBERS", 7 * d)
-    monkeypatch.setattr("squareone.rows.streamed._FEWEST", 1)
-    monkeypatch.setattr("squareone.rows.streamed._SPARSE", 7)
+    monkeypatch.setattr("squareone.rows.stream_views._NUMBERS", 7 * d)
+    monkeypatch.setattr("squareone.rows.stream_views._FEWEST", 1)
+    monkeypatch.setattr("squareone.rows.stream_views._SPARSE", 7)
     starts = range(0, n, 11)
     rows = rows_of(
         GeneratedRows(

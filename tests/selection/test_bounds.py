@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from squareone.selection.bounds import (
+from squareone.selection.error_bounds import (
     may_err_by_contribution,
     may_err_by_margin,
     stability_bound,

@@ -10,7 +10,7 @@ from sklearn.datasets import make_friedman1
 from squareone.errors import SingularSystemError
 from squareone.selection import relevance
 from squareone.selection.relevance import error_and_gradient, feature_widths
-from squareone.solvers.weighting import Weighting
+from squareone.solvers.exact.weighting import Weighting
 from tests.reference import brute_force
 
 

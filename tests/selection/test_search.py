@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from sklearn.datasets import make_friedman1
 
 from squareone import RLSRegressor
-from squareone.estimators.search import _confirm
+from squareone.fitting.alpha_search import _confirm
 from squareone.kernels import Gaussian, Polynomial
 from squareone.selection import Path, bracketed_minimum
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from squareone import RLSRegressor
-from squareone.estimators import search
+from squareone.fitting import alpha_search as search
 from squareone.kernels import Gaussian
 from squareone.selection import (
     Folds,
@@ -52,7 +52,7 @@ def test_slope_agrees_with_differences(criterion, intercept, weighted):
 
 def test_the_trace_is_exact_on_average(monkeypatch):
     """With many probes the estimate is the trace."""
-    from squareone.selection import slope
+    from squareone.selection import alpha_slope as slope
 
     factor = _factor(weighted=True, intercept=True)
     factor.factor(0.3)

@@ -9,7 +9,9 @@ import pytest
 from squareone import RLSClassifier, RLSRegressor
 from squareone.errors import MemoryLimitError
 from squareone.kernels import Gaussian
-from squareone.solvers import Task, make_plan, plan
+from squareone.planning import plan
+from squareone.planning.plan import choose_centers
+from squareone.solvers import Task, make_plan
 from squareone.solvers.calibration import Machine, Rate
 from squareone.solvers.center_costs import (
     AUTO_FLOPS,
@@ -18,7 +20,6 @@ from squareone.solvers.center_costs import (
     center_candidates,
     fitting_centers,
 )
-from squareone.solvers.plan import choose_centers
 from squareone.solvers.speed_probes import PROBES
 
 MIB, GIB = 2.0**20, 2.0**30

@@ -12,7 +12,7 @@ from squareone.errors import IllConditionedWarning
 from squareone.kernels import Gaussian
 from squareone.rows import rows_of
 from squareone.solvers import CenterBasis, Weighting
-from squareone.solvers.dropped import lost_energy
+from squareone.solvers.few_centers.dropped_centers import lost_energy
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((2000, 3))

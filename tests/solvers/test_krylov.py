@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from squareone import RLSClassifier, RLSRegressor, load
 from squareone.errors import EstimateWarning, MemoryLimitError
 from squareone.solvers import CentredRows, KrylovFactor, Limits, Weighting
-from squareone.solvers.probes import PROBES
+from squareone.solvers.krylov.leverage_probes import PROBES
 
 
 def text(n=400, d=900, classes=4, *, seed=0):

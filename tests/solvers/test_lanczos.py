@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from squareone.solvers.lanczos import LanczosSequence
+from squareone.solvers.krylov.lanczos import LanczosSequence
 
 SHIFTS = np.array([0.01, 0.3, 20.0])
 

@@ -9,8 +9,8 @@ from threadpoolctl import threadpool_limits
 
 from squareone import RLSRegressor
 from squareone.kernels import Gaussian, Matern
-from squareone.solvers import memory
-from squareone.solvers.memory import readable
+from squareone.planning import memory
+from squareone.planning.memory import readable
 
 GRID = np.geomspace(1e-2, 1e2, 6)
 HOW = {

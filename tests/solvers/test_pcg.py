@@ -11,13 +11,14 @@ from sklearn.model_selection import KFold
 from squareone import RLSClassifier, RLSRegressor
 from squareone import centers as selectors
 from squareone.kernels import Gaussian
+from squareone.planning import plan
 from squareone.rows import rows_of
-from squareone.solvers import CenterBasis, Limits, PcgFactor, plan
+from squareone.solvers import CenterBasis, Limits, PcgFactor
 from squareone.solvers.calibration import Machine, Rate
-from squareone.solvers.conjugate_gradients import Progress, conjugate_gradients
-from squareone.solvers.normal import unwatched
+from squareone.solvers.exact.weighting import Weighting
+from squareone.solvers.few_centers.conjugate_gradients import Progress, conjugate_gradients
+from squareone.solvers.krylov.normal_equations import unwatched
 from squareone.solvers.speed_probes import PROBES
-from squareone.solvers.weighting import Weighting
 from tests.reference import brute_force
 
 rng = np.random.default_rng(0)

@@ -11,10 +11,12 @@ import pytest
 from squareone import RLSClassifier, RLSRegressor
 from squareone.errors import IllConditionedWarning, MemoryLimitError
 from squareone.kernels import Gaussian
+from squareone.planning import plan
+from squareone.planning.memory import free_memory, memory_limit, readable
 from squareone.report import summary
-from squareone.solvers import Task, costs, make_plan, plan
+from squareone.solvers import Task, make_plan
+from squareone.solvers import cost_counts as costs
 from squareone.solvers.calibration import Machine, Rate
-from squareone.solvers.memory import free_memory, memory_limit, readable
 from squareone.solvers.speed_probes import PROBES
 from squareone.solvers.task import STAGES
 

@@ -12,7 +12,7 @@ from squareone.errors import IllConditionedWarning, ScaleError
 from squareone.kernels import Gaussian, Laplacian, Linear, Polynomial
 from squareone.rows import rows_of
 from squareone.solvers import CenterBasis, RectangleFactor
-from squareone.solvers.weighting import Weighting
+from squareone.solvers.exact.weighting import Weighting
 from tests.reference import brute_force, centers
 
 rng = np.random.default_rng(0)

@@ -6,9 +6,10 @@ from numpy.testing import assert_allclose
 
 from squareone.kernels import Gaussian
 from squareone.rows import rows_of
-from squareone.solvers import CenterBasis, RectangleFactor, Weighting, rectangle
-from squareone.solvers.deflation import Deflation
-from squareone.solvers.feature_sums import FeatureSums, JointSums
+from squareone.solvers import CenterBasis, RectangleFactor, Weighting
+from squareone.solvers.few_centers import rectangle
+from squareone.solvers.few_centers.deflation import Deflation
+from squareone.solvers.few_centers.feature_sums import FeatureSums, JointSums
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((3000, 6)) + 2.0

@@ -6,7 +6,7 @@ kernel matrix that they explain.
 """
 
 from .base import Selector
-from .chosen import Selection
+from .chosen_centers import Selection
 from .explained import explained_trace
 from .given import Given
 from .kmeans import KMeans

@@ -14,7 +14,7 @@ from ..arrays import Array
 from ..kernels import Kernel
 from ..kernels.base import check_range, checked_rows
 from ..kernels.names import kernel_from
-from .chosen import Later, Pool, Selection
+from .chosen_centers import Later, Pool, Selection
 
 __all__ = ["PooledSelector", "Selector"]
 

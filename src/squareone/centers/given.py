@@ -11,7 +11,7 @@ from ..kernels import Kernel
 from ..kernels.base import checked_rows
 from ..rows import rows_of
 from .base import Selector
-from .chosen import Later, Selection
+from .chosen_centers import Later, Selection
 
 __all__ = ["Given"]
 

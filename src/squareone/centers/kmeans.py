@@ -9,7 +9,7 @@ import numpy as np
 from ..arrays import Array
 from ..kernels import Kernel
 from .base import Selector, check_count, pool_size
-from .chosen import Later, Pool, Selection
+from .chosen_centers import Later, Pool, Selection
 
 __all__ = ["KMeans"]
 

@@ -13,8 +13,8 @@ from ..kernels import Kernel
 from ..rows import rows_of
 from ..threads import for_each
 from .base import PooledSelector
-from .chosen import Pool, draw_rows
-from .residual import Residual
+from .chosen_centers import Pool, draw_rows
+from .kernel_residual import Residual
 
 __all__ = ["LeverageScores"]
 

@@ -8,8 +8,8 @@ from ..arrays import Array
 from ..kernels import Kernel
 from ..threads import shared_cores
 from .base import PooledSelector
-from .chosen import Pool
-from .residual import Corner, Residual
+from .chosen_centers import Pool
+from .kernel_residual import Corner, Residual
 
 __all__ = ["PivotedCholesky"]
 

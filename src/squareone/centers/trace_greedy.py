@@ -8,8 +8,8 @@ from ..arrays import Array
 from ..kernels import Kernel
 from ..threads import shared_cores
 from .base import PooledSelector, check_count
-from .chosen import Pool, draw_rows
-from .residual import Residual
+from .chosen_centers import Pool, draw_rows
+from .kernel_residual import Residual
 
 __all__ = ["TraceGreedy"]
 

@@ -10,7 +10,7 @@ from scipy.sparse import issparse
 
 from ..kernels import Kernel
 from .base import Selector, check_count
-from .chosen import Later, Selection, draw_rows
+from .chosen_centers import Later, Selection, draw_rows
 from .given import Given
 
 __all__ = ["Uniform", "selector_from"]

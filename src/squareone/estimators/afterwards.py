@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array
+from ..fitting import diagnostics as hindsight
+from ..fitting.result import Record, at_rest
 from ..models import Hyperplane
 from ..solvers import Plan
 from ..targets import Labels
-from . import hindsight
-from .into_files import IntoFiles
-from .record import Record, at_rest
+from .fitted_estimator import IntoFiles
 
 
 class Afterwards(IntoFiles):

@@ -16,10 +16,14 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from ..arrays import Array
 from ..centers import Selector, Uniform
-from ..centers.chosen import draw_rows
+from ..centers.chosen_centers import draw_rows
+from ..fitting.problem import Problem, Request
+from ..fitting.result import Record
+from ..fitting.scoring import held_out_scorer
 from ..kernels import Gaussian, Kernel, Linear
 from ..kernels.names import BY_NAME, kernel_from
 from ..kernels.widths import free_width
+from ..planning.memory import memory_limit as bytes_allowed
 from ..rows import Stream, rows_of
 from ..selection import (
     Folds,
@@ -30,17 +34,13 @@ from ..selection import (
 )
 from ..selection.criteria import Criterion
 from ..solvers import Plan, Task, make_plan
-from ..solvers.memory import memory_limit as bytes_allowed
 from ..targets import Labels, Responses
 from ..threads import thread_budget
 from . import validation
 from .asked_centers import AskedCenters
 from .callbacks import CallbackSupport, fit_progress
-from .consistency import CRITERIA, SOLVERS, WITHOUT_ROWS, check_consistency
-from .problem import Problem, Request
-from .reading import read
-from .record import Record
-from .scoring import held_out_scorer
+from .fit_data import read
+from .parameter_validation import CRITERIA, SOLVERS, WITHOUT_ROWS, check_consistency
 from .subset import reduced
 from .walk import solve
 from .written import Written

@@ -7,8 +7,8 @@ from numbers import Real
 import numpy as np
 
 from ..arrays import Array
-from ..selection.bounds import stability_bound
-from . import hindsight
+from ..fitting import diagnostics as hindsight
+from ..selection.error_bounds import stability_bound
 from .probable import Probable
 
 

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from sklearn.utils.metaestimators import available_if
 
-from .progress import Progress
+from ..fitting.progress import Progress
 
 
 def _has_callbacks(_: object = None) -> bool:

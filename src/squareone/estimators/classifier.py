@@ -10,15 +10,15 @@ import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
 from ..arrays import Array
-from ..files import Fields, refuse
+from ..fitting.problem import Problem, Request
+from ..fitting.result import Record
 from ..kernels import Kernel
 from ..models.probabilities import CALIBRATIONS
+from ..persistence import Fields, refuse
 from ..targets import CODINGS, Coding, Labels
 from .base import RegularisedLeastSquares
 from .bounded import Bounded
-from .kinds import Classifying
-from .problem import Problem, Request
-from .record import Record
+from .mixins import Classifying
 from .thresholds import check_threshold, find_thresholds, is_metric
 
 

@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import Array
-from ..files import Fields, refuse
+from ..persistence import Fields, refuse
 from ..rows import rows_of
 from . import validation
 

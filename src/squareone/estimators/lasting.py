@@ -9,16 +9,16 @@ from typing import Any, Self
 import numpy as np
 
 from ..arrays import Array
-from ..files import INTEGERS, Fields, refuse
+from ..fitting import part_states as state
+from ..fitting.width_search import Step
 from ..kernels import Kernel, Linear, Precomputed
 from ..models import Hyperplane, KernelExpansion
 from ..models.probabilities import CALIBRATIONS, Calibration
+from ..persistence import INTEGERS, Fields, refuse
+from ..persistence.stored_rows import of_rows, rows_from
 from ..selection import Objective, Path
 from ..solvers import Factor
 from ..targets import Labels, Responses
-from . import state
-from .kept_rows import of_rows, rows_from
-from .looks import Step
 from .sample import Sample
 
 # What is computed when first asked for: over all rows, the rows of the fit, and the targets.
@@ -32,7 +32,7 @@ _COMPUTED_LATER = (
 
 
 class Lasting:
-    """The fields of a :class:`~squareone.estimators.record.Record`, written to files and read.
+    """The fields of a :class:`~squareone.fitting.result.Record`, written to files and read.
 
     ``_factor``, which is large, and ``_objective``, where it is done with, do not last.
     """
@@ -109,8 +109,8 @@ class Lasting:
             - ``kernel``, ``intercept`` (bool) and ``alphas`` (t,), with ``per_target`` (bool)
             - ``coefficients`` (n, t), or (d, t) with the linear kernel, and ``intercepts`` (t,)
             - ``centers``, or None where rows are not kept: see
-              :func:`~squareone.estimators.kept_rows.of_rows`; ``kept`` (n,): which rows
-            - ``targets``: see :func:`~squareone.estimators.state.of_targets`
+              :func:`~squareone.persistence.stored_rows.of_rows`; ``kept`` (n,): which rows
+            - ``targets``: see :func:`~squareone.fitting.part_states.of_targets`
             - ``columns`` (n, t), the targets over ``unit``; ``weights`` (n,) or None;
               ``diagonal`` (n,), which is k(x, x)
             - ``dropped_values`` and ``dropped_columns`` (m, t): predictions and targets of the

@@ -15,26 +15,26 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..arrays import Array, power_of_two
 from ..errors import MemoryLimitError
-from ..files import Fields, refuse
+from ..fitting.progress import Progress
 from ..greedy import (
     CHOOSERS,
     CRITERIA,
     UPDATES,
     GreedyPath,
 )
+from ..greedy.fit_task import GreedyTask, some_rows
+from ..greedy.fitted_models import GreedyRecord, rows_at
+from ..greedy.parameter_search import Look, check_values, choose
 from ..kernels import Kernel, Precomputed
 from ..kernels.names import BY_NAME, kernel_from
 from ..kernels.widths import free_width
-from ..solvers.memory import memory_limit as bytes_allowed
-from ..solvers.memory import readable
+from ..persistence import Fields, refuse
+from ..planning.memory import memory_limit as bytes_allowed
+from ..planning.memory import readable
 from ..targets import Labels, Responses
 from .callbacks import CallbackSupport, fit_progress
-from .greedy_models import GreedyRecord, rows_at
-from .into_files import IntoFiles
-from .orols_search import Look, check_values, choose
-from .orols_task import GreedyTask, some_rows
-from .progress import Progress
-from .reading import read
+from .fit_data import read
+from .fitted_estimator import IntoFiles
 
 # Parameters that may be numbers.
 _NUMBERS = ("max_centers", "candidates", "stopping", "lambda_update", "epsilon", "condition_limit")

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from sklearn.utils._param_validation import StrOptions
 
 from ..targets import CODINGS, Coding
-from .kinds import Classifying
+from .mixins import Classifying
 from .orols import OrthogonalLeastSquares
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..arrays import Array
-from .kinds import Regressing
+from .mixins import Regressing
 from .orols import OrthogonalLeastSquares
 
 

@@ -9,13 +9,13 @@ from typing import Any, ClassVar
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..arrays import Array
+from ..fitting import diagnostics as hindsight
+from ..fitting.problem import Problem, Request
+from ..fitting.result import Record
 from ..kernels import Kernel
-from ..models.intervals import METHODS
-from . import hindsight
+from ..models.jackknife_intervals import METHODS
 from .base import RegularisedLeastSquares
-from .kinds import Regressing
-from .problem import Problem, Request
-from .record import Record
+from .mixins import Regressing
 
 
 class RLSRegressor(Regressing, RegularisedLeastSquares):

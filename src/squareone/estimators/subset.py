@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from ..fitting.problem import Aside, Problem
 from ..kernels.widths import free_width, with_width
 from ..selection import Folds
 from ..solvers import make_plan
-from .problem import Aside, Problem
 from .thin import choose_centers
 
 

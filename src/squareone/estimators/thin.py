@@ -9,8 +9,10 @@ import numpy as np
 
 from ..arrays import Array
 from ..centers import Given
+from ..fitting.problem import Problem
 from ..kernels import Kernel
 from ..kernels.base import check_range
+from ..persistence.checkpoint import Checkpoint, identity_of
 from ..rows import rows_of
 from ..selection import choose_automatically
 from ..solvers import (
@@ -21,9 +23,7 @@ from ..solvers import (
     PcgFactor,
     RectangleFactor,
 )
-from ..solvers.center_basis import LEAST_BLOCK, MOST_BLOCK
-from .checkpoint import Checkpoint, identity_of
-from .problem import Problem
+from ..solvers.few_centers.center_basis import LEAST_BLOCK, MOST_BLOCK
 
 # Rows and centers of the λ that pcg begins with.
 _START_ROWS, _START_CENTERS = 20_000, 1000

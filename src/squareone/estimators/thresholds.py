@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array
+from ..fitting.result import Record
 from ..selection.confusion import closed_form
 from ..selection.threshold import best_thresholds, cut_scorer
 from ..targets import Labels
-from .record import Record
 
 
 def is_metric(threshold: Any) -> bool:

@@ -13,8 +13,8 @@ from sklearn.utils.validation import validate_data
 
 from ..arrays import Array
 from ..errors import ScaleError
-from ..files import Fields, refuse
 from ..kernels import Precomputed
+from ..persistence import Fields, refuse
 from ..rows import ArrayRows, Stream, canonical, rows_of
 
 FLOATS = [np.float64, np.float32]

@@ -10,6 +10,10 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ..arrays import Array
 from ..errors import IllConditionedWarning, ScaleError, SingularSystemError
+from ..fitting.alpha_search import search
+from ..fitting.center_width_search import choose_thin_width
+from ..fitting.problem import WORTH_A_WARNING, Problem
+from ..fitting.width_search import Step
 from ..kernels.widths import free_width
 from ..models import Hyperplane, KernelExpansion
 from ..selection import Path, choose_automatically, evaluate, lowest_alpha
@@ -27,10 +31,6 @@ from ..solvers import (
     SymmetricSystem,
 )
 from . import thin
-from .looks import Step
-from .problem import WORTH_A_WARNING, Problem
-from .search import search
-from .thin_width import choose_thin_width
 from .validation import in_memory
 from .width import choose_width
 

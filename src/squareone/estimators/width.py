@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..arrays import Array
+from ..fitting.problem import Problem
+from ..fitting.width_search import RIVAL, Journal, Level, Looks, Step
 from ..kernels.widths import WidthFamily, free_width, term_of, with_width
 from ..selection import bracketed_minimum, feature_widths
-from ..solvers.costs import WIDTH_MOST_BEYOND, WIDTH_QUARTER_BEYOND, WIDTH_ROWS, WIDTH_SHARE
-from .looks import RIVAL, Journal, Level, Looks, Step
-from .problem import Problem
+from ..solvers.cost_counts import WIDTH_MOST_BEYOND, WIDTH_QUARTER_BEYOND, WIDTH_ROWS, WIDTH_SHARE
 
 # Rows of the coarse search and of the fine one.
 FEW_ROWS, SOME_ROWS = 500, WIDTH_ROWS

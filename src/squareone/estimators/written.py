@@ -6,11 +6,11 @@ from typing import Any
 
 from sklearn.base import is_classifier
 
-from ..files import Fields, refuse
+from ..fitting import part_states as state
+from ..fitting.result import Record
+from ..persistence import Fields, refuse
 from ..targets import Labels
-from . import state
 from .afterwards import Afterwards
-from .record import Record
 
 
 class Written(Afterwards):

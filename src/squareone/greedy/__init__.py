@@ -5,13 +5,13 @@ Order-recursive orthogonal least squares (Andelic, Schafföner, Katz, Krüger & 
 the way is known, with its λ.
 """
 
-from .choosing import CHOOSERS, Chooser
-from .columns import Columns
-from .follower import Follower
-from .path import GreedyPath
+from .greedy_fit import Rule, Watched, greedy_path
+from .kernel_columns import Columns
+from .model_path import GreedyPath
+from .next_center import CHOOSERS, Chooser
 from .penalty import UPDATES, Fit, Update, fixed
-from .run import Rule, Watched, greedy_path
 from .stopping import CRITERIA
+from .validation_rows import Follower
 
 __all__ = [
     "CHOOSERS",

@@ -1,13 +1,5 @@
 """Learning from a stream, one row at a time."""
 
-from .bounds import (
-    MistakeBound,
-    chosen_risk_bound,
-    expected_mistake_bound,
-    mistake_bound,
-    penalised_risks,
-    typical_risk_bound,
-)
 from .diagonal import DiagonalLearners
 from .dual import RULES, DualLearners
 from .engines import Always, Engine, SideBySide
@@ -15,9 +7,17 @@ from .hierarchical_losses import h_loss, symmetric_difference_loss, zero_one_los
 from .hierarchy import Family, Hierarchy, descend, top_down
 from .hypotheses import Average, Hypotheses, Penalised
 from .learners import Learners, State
+from .mistake_bounds import (
+    MistakeBound,
+    chosen_risk_bound,
+    expected_mistake_bound,
+    mistake_bound,
+    penalised_risks,
+    typical_risk_bound,
+)
+from .perceptron import Run, wrong_share
 from .primal import PrimalLearners
-from .rules import Accepting, Deterministic, Randomised, Rule
-from .run import Run, wrong_share
+from .query_rules import Accepting, Deterministic, Randomised, Rule
 from .sampling import Sampler
 from .sketch import SketchedLearners
 from .taxonomy import Taxonomy

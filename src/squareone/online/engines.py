@@ -10,7 +10,7 @@ import numpy as np
 from ..arrays import Array
 from ..threads import one_thread
 from .learners import Learners, State
-from .run import Run
+from .perceptron import Run
 
 
 class Engine(ABC):

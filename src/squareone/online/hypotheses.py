@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 
 from ..arrays import Array
-from .bounds import penalised_risks
 from .learners import Learners, State
+from .mistake_bounds import penalised_risks
 from .support import grown
 
 #: The loss of margins (…, t), for targets (…, t): between 0 and 1.

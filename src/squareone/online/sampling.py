@@ -10,7 +10,7 @@ from ..arrays import Array
 from ..threads import one_thread
 from .engines import Engine
 from .learners import Learners, State
-from .rules import Rule, Seen
+from .query_rules import Rule, Seen
 
 
 class Sampler(Engine):

@@ -10,12 +10,12 @@ predicted that were left out, :class:`IntervalDisplay` how sure that is, and
 """
 
 from .calibration import LeaveOneOutCalibrationDisplay
-from .greedy import GreedyPathDisplay
-from .intervals import IntervalDisplay
+from .greedy_figure import GreedyPathDisplay
+from .interval_figure import IntervalDisplay
 from .leave_one_out import LeaveOneOutDisplay
 from .leverages import LeverageDisplay
-from .path import PathDisplay, path_figure
-from .roc import LeaveOneOutRocDisplay
+from .path_figure import PathDisplay, path_figure
+from .ranking import LeaveOneOutRocDisplay
 from .summary import summary
 from .width_map import WidthMapDisplay
 

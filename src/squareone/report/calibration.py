@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.calibration import CalibrationDisplay
 
-from .columns import Column, fitted_classifier, one_against_rest
+from .class_columns import Column, fitted_classifier, one_against_rest
 from .display import GUIDE, Display, finish, need_matplotlib, styles
 
 # Inches of a figure with a legend beside the axes.

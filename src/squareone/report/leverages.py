@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from ..arrays import Array
-from ..estimators import hindsight
+from ..fitting import diagnostics as hindsight
 from .display import GUIDE, RED, Display, finish, need_matplotlib, scatter
 from .measure import fitted
 

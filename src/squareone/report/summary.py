@@ -12,7 +12,7 @@ from ..arrays import Array
 from ..estimators.base import RegularisedLeastSquares
 from ..kernels.names import kernel_from
 from ..kernels.widths import free_width
-from ..solvers.memory import readable
+from ..planning.memory import readable
 from .measure import ROOT_MEAN_SQUARE, criterion_name, fitted, measure_name, shown, was_given
 
 _MOST_NUMBERS = 6

@@ -11,15 +11,15 @@ from .csv_file import CSVRows
 from .dense import DenseRows
 from .generated import GeneratedRows
 from .keeping import save_rows
-from .opening import open_rows
+from .open_rows import open_rows
 from .parquet import ParquetRows
 from .some import SomeRows
 from .sparse import SparseRows, canonical
 from .stream import Stream
-from .streamed import StreamedRows
+from .stream_views import StreamedRows
 from .svmlight import SVMLightRows
 from .table import TableRows
-from .writing import BlockWriter
+from .write import BlockWriter
 
 __all__ = [
     "ArrayRows",

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array
-from .numbers import chosen_type, converted, float_type, joined, not_numeric
+from .checks import chosen_type, converted, float_type, joined, not_numeric
 from .places import unchanged
 from .stream import Stream
 

@@ -189,7 +189,7 @@ def rows_of(X: Any) -> Rows:
     from .dense import DenseRows
     from .sparse import SparseRows
     from .stream import Stream
-    from .streamed import StreamedRows
+    from .stream_views import StreamedRows
 
     if isinstance(X, Stream):
         return StreamedRows(X)

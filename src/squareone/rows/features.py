@@ -10,8 +10,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import Array
+from .checks import chosen_type, float_type, not_numeric
 from .extras import extra
-from .numbers import chosen_type, float_type, not_numeric
 
 __all__ = ["Features", "NumericColumns", "TransformedColumns"]
 

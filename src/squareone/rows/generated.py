@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .numbers import chosen_type
+from .checks import chosen_type
 from .stream import Stream
 
 

@@ -7,7 +7,7 @@ from contextlib import closing
 from typing import Any
 
 from .base import rows_of
-from .numbers import joined
+from .checks import joined
 
 
 def regrouped(blocks: Generator[Any, None, None], size: int) -> Generator[Any, None, None]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from .array_rows import ArrayRows
 from .stream import Stream
-from .writing import BlockWriter
+from .write import BlockWriter
 
 # Bytes in a block.
 _BYTES = 16_777_216

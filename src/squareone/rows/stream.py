@@ -13,9 +13,9 @@ from scipy.sparse import csr_array
 from ..arrays import Array
 from .ahead import ahead
 from .base import rows_of
+from .checks import converted, first_unfinite, joined
 from .chosen import row_numbers
 from .grouping import regrouped
-from .numbers import converted, first_unfinite, joined
 
 # Rows in the blocks in which some of all rows are looked for.
 _LOOK = 8192

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from ..arrays import Array
-from .numbers import chosen_type
+from .checks import chosen_type
 from .places import existing, unchanged
 from .stream import Stream
 

@@ -1,13 +1,13 @@
 """Selection: the λ grid, the path, the criteria that choose on it, and decision thresholds."""
 
+from .alpha_grid import Path, choose_automatically, evaluate, lowest_alpha
+from .alpha_slope import has_slope, log_slope
+from .bracketed_search import bracketed_minimum
 from .criteria import Folds, GeneralisedCrossValidation, LeaveOneOut, folds_from_splits
-from .grid import Path, choose_automatically, evaluate, lowest_alpha
 from .likelihood import MarginalLikelihood
 from .objective import Objective
+from .quadratic_descent import descend, fit_curvature
 from .relevance import feature_widths
-from .search import bracketed_minimum
-from .slope import has_slope, log_slope
-from .surface import descend, fit_curvature
 from .threshold import best_thresholds, cut_scorer
 
 __all__ = [

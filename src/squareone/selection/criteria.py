@@ -14,7 +14,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..solvers import Factor
-from ..solvers.factor import first_of
+from ..solvers.contract import first_of
 
 __all__ = ["Criterion", "Fold", "Folds", "GeneralisedCrossValidation", "LeaveOneOut"]
 

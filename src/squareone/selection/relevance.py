@@ -5,7 +5,7 @@ that its differences no longer count. (One that acts linearly gets a large width
 a scale of curvature.) Widths and λ follow the exact leave-one-out error downhill, and its gradient
 in all of them together costs four times the error itself, whatever d is.
 
-**The error.** In the notation of :mod:`squareone.solvers.weighting`, B = √W K √W, P = I − uuᵀ (or I
+**The error.** In the notation of :mod:`squareone.solvers.exact.weighting`, B = √W K √W, P = I − uuᵀ (or I
 without an intercept), and R is the inverse of PBP + λI on the complement of u, Ru = 0. With
 A = Rỹ (m, t) and g = diag R the errors, scaled by √w, are ε_i = A_i / g_i, and
 
@@ -50,8 +50,8 @@ from ..arrays import Array, cholesky, cholesky_solve, triangular_inverse
 from ..errors import SingularSystemError
 from ..kernels import Gaussian
 from ..kernels.tiles import kernel_matrix
-from ..solvers.symmetric import SymmetricSystem
-from ..solvers.weighting import Weighting
+from ..solvers.exact.symmetric_system import SymmetricSystem
+from ..solvers.exact.weighting import Weighting
 
 # How far a width may go from where it starts, either way.
 _WIDEST = 1e3

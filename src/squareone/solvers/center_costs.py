@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from .calibration import Work
-from .center_basis import LEAST_BLOCK, MOST_BLOCK, block_rows
-from .costs import WIDTH_ROWS, exact_candidates, width_search
-from .pcg import ITERATIONS, PRECONDITIONED_BY
-from .pcg_leverages import PROBES
-from .rectangle import KEPT_BYTES, LARGE
+from .cost_counts import WIDTH_ROWS, exact_candidates, width_search
+from .few_centers.center_basis import LEAST_BLOCK, MOST_BLOCK, block_rows
+from .few_centers.pcg import ITERATIONS, PRECONDITIONED_BY
+from .few_centers.pcg_leverages import PROBES
+from .few_centers.rectangle import KEPT_BYTES, LARGE
 from .speed_probes import STRIP_FEATURES
 from .task import Candidate, Task, columns_of, counted, during, path_length, path_numbers
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array, blocks
-from .features import CentredRows
-from .lanczos import LanczosSequence
-from .normal import NormalEquations
+from .exact.feature_matrix import CentredRows
+from .krylov.lanczos import LanczosSequence
+from .krylov.normal_equations import NormalEquations
 
 # Numbers of new rows that are dense at a time.
 _DENSE_NUMBERS = 4_194_304

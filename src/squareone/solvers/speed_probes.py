@@ -23,9 +23,9 @@ from ..kernels.tiles import kernel_matrix
 from ..rows import Rows, rows_of
 from ..rows.base import row_blocks
 from ..threads import for_each, shared_cores
-from .center_basis import CenterBasis
-from .features import CentredRows
-from .weighting import Weighting
+from .exact.feature_matrix import CentredRows
+from .exact.weighting import Weighting
+from .few_centers.center_basis import CenterBasis
 
 #: Features at which kernel values in strips are measured: more are products beside.
 STRIP_FEATURES = 16

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from .calibration import Work
-from .factor import HELD_NUMBERS, PATH_BLOCK, PATH_COLUMNS
+from .contract import HELD_NUMBERS, PATH_BLOCK, PATH_COLUMNS
 
 #: The stages of a fit, by the names under which their seconds are counted, in their order.
 STAGES = (

@@ -16,19 +16,19 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ...arrays import Array, blocks
-from ...files import Fields, refuse
+from ...fitting.part_states import targets_from
 from ...kernels import Constant, Kernel, Linear
 from ...kernels.base import check_range
 from ...kernels.names import BY_NAME, kernel_from
 from ...kernels.widths import free_width
 from ...online import FORMS, RULES, DualLearners, Learners
+from ...online.stream_files import restore_record, shown_state
+from ...persistence import Fields, refuse
 from ...rows import rows_of
 from ...targets import Labels, Responses
 from .. import validation
-from ..state import targets_from
 from .learned import Learned
 from .record import Engine, StreamRecord
-from .stream_files import restore_record, shown_state
 
 # Rows that are learned from one block to the next.
 _ROWS = 256

@@ -12,8 +12,8 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from ...arrays import Array
 from ...targets import Labels
-from ..kinds import Classifying
-from ..target_validation import check_labels
+from ...targets.target_validation import check_labels
+from ..mixins import Classifying
 from .base import Streaming
 
 

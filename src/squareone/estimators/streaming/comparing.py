@@ -12,8 +12,8 @@ from ...kernels import Linear
 from ...kernels.tiles import kernel_product
 from ...online import DualLearners, Learners
 from ...rows import rows_of
+from ...targets.target_validation import check_labels
 from .. import validation
-from ..target_validation import check_labels
 
 
 @dataclass(frozen=True)

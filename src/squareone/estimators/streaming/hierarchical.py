@@ -8,7 +8,6 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 
 from ...arrays import Array
-from ...files import Fields, refuse
 from ...kernels import Linear
 from ...online import (
     Hierarchy,
@@ -17,10 +16,11 @@ from ...online import (
     symmetric_difference_loss,
     zero_one_loss,
 )
+from ...online.node_labels import KINDS, NodeLabels
+from ...persistence import Fields, refuse
 from ...rows import rows_of
 from ..validation import check_weights
 from .hierarchical_record import HierarchicalRecord
-from .node_labels import KINDS, NodeLabels
 from .unit_rows import UnitRows
 
 # Rows that are predicted at a time.

@@ -11,7 +11,7 @@ from ...arrays import Array
 from ...kernels import Linear
 from ...models import Hyperplane, KernelExpansion
 from ...online import DualLearners, Family, Hierarchy
-from .node_labels import NodeLabels
+from ...online.node_labels import NodeLabels
 from .record import StreamRecord
 
 

@@ -11,8 +11,8 @@ from sklearn.utils._param_validation import Interval
 from ...arrays import Array
 from ...online import Always
 from ...targets import Labels, Responses
-from ..kinds import Regressing
-from ..target_validation import check_responses
+from ...targets.target_validation import check_responses
+from ..mixins import Regressing
 from .base import Streaming, positive_count
 from .classifying import ClassifyingStream
 

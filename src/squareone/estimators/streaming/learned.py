@@ -8,7 +8,7 @@ import numpy as np
 
 from ...arrays import Array
 from ...kernels import Linear
-from ..into_files import IntoFiles
+from ..fitted_estimator import IntoFiles
 
 
 class Learned(IntoFiles):

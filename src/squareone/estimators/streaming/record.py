@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from ...arrays import Array
+from ...fitting import part_states as state
 from ...kernels import Kernel
 from ...models import Hyperplane, KernelExpansion
 from ...online import DualLearners, Engine
+from ...persistence.stored_rows import of_rows
 from ...targets import Labels, Responses
-from .. import state
-from ..kept_rows import of_rows
 
 __all__ = ["Engine", "StreamRecord"]
 

@@ -1,0 +1,169 @@
+"""What the factorisation still knows: about new rows, and about the rows of the fit.
+
+New rows are an array (m, d) or a CSR matrix, whatever the rows of the fit are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from ..arrays import Array, blocks, product
+from ..kernels.base import check_range
+from ..kernels.tiles import kernel_rectangle
+from ..models import KernelExpansion
+from ..models.jackknife_intervals import jackknife, jackknife_minmax, jackknife_plus, rank_of
+from ..selection.error_bounds import may_err_by_margin
+from ..solvers import Factor
+from ..targets import Labels
+from .result import Record
+
+# Numbers in a block of sensitivities: new rows times rows of the fit.
+_BLOCK = 8_388_608
+
+
+def intervals(record: Record, X: Any, coverage: float, method: str) -> Array:
+    """Intervals (m, t, 2) at the new rows ``X`` (m, d)."""
+    result = np.empty((X.shape[0], record.alphas.size, 2), X.dtype)
+    if method == "gaussian":
+        from scipy.special import ndtri  # imported late: it would slow `import squareone`
+
+        values = record.model.values(X)
+        wide = standard_deviations(record, X, noise=True) * ndtri(0.5 + 0.5 * coverage)
+        result[..., 0], result[..., 1] = values - wide, values + wide
+        return result
+    record.check_rows()
+    errors = residuals(record)[record.kept].astype(X.dtype)
+    rank = rank_of(coverage, errors.shape[0])
+    if method == "jackknife":
+        values = record.model.values(X)
+        for j in range(values.shape[1]):
+            result[:, j] = jackknife(values[:, j], errors[:, j], rank)
+        return result
+    ends = jackknife_plus if method == "jackknife+" else jackknife_minmax
+    for rows, columns, moves, values in _moves(record, X, "predict_interval"):
+        for j in columns:
+            result[rows, j] = ends(values[:, j], moves(j).T, errors[:, j], rank)
+    return result
+
+
+def standard_deviations(record: Record, X: Any, *, noise: bool) -> Array:
+    """Of the posterior of f, or of a new y, at rows ``X`` (m, d) → (m, t), in the units of y."""
+    result = np.empty((X.shape[0], record.alphas.size), X.dtype)
+    with record.answering("return_std") as factor:
+        scales = record.scales
+        for alpha, columns in record.by_alpha():
+            for rows in _new_rows(record, X):
+                prior = _prior(record, X[rows])
+                variances = factor.variances(alpha, _queries(record, factor, X[rows]), prior)
+                variances = np.maximum(variances, 0.0) + (alpha if noise else 0.0)
+                result[rows, columns] = np.outer(np.sqrt(variances), scales[columns])
+    return result
+
+
+def influence(record: Record, X: Any) -> Array:
+    """f_{−i}(x) − f(x) (m, n, t): what leaving out each of the user's rows changes."""
+    record.check_rows()
+    t = record.alphas.size
+    result = np.zeros((X.shape[0], record.n_rows, t), X.dtype)
+    for rows, columns, moves, _ in _moves(record, X, "influence"):
+        for j in columns:
+            result[rows, record.kept, j] = -moves(j).T
+    return result
+
+
+def residuals(record: Record) -> Array:
+    """Leave-one-out errors (n, t) of all the user's rows; plain ones for rows of weight zero."""
+    return record.columns - record.leave_one_out_values
+
+
+def leverages(record: Record) -> Array:
+    """dŷ_i/dy_i (n, t) of all the user's rows; zero for rows of weight zero."""
+    result = np.zeros((record.n_rows, record.alphas.size))
+    result[record.kept] = 1.0 - record.complements
+    return result
+
+
+def gacv(record: Record) -> Array:
+    """Mean square of r / (1 − tr H/n), weighted by w, for every target (t,), in its units."""
+    shares = record.relative_complements / record.relative_complements.mean(axis=0)
+    squares = np.square(shares * residuals(record)[record.kept])
+    return np.average(squares, axis=0, weights=record.sample.weights)
+
+
+def may_err(record: Record) -> Array:
+    """Rows of the fit and target columns (n, t) that may be wrong when the row is left out."""
+    weights = np.ones(record.kept.size) if record.sample.weights is None else record.sample.weights
+    penalties = record.alphas / weights[:, None]
+    fitted = record.complements * residuals(record)[record.kept]
+    return may_err_by_margin(record.columns[record.kept], fitted, record.diagonal, penalties)
+
+
+def suspicion(record: Record) -> Array:
+    """How little the other rows believe the target of each row of the fit (n,): greater is worse.
+
+    For classes by how much the leave-one-out values prefer another one; for labels the worst of
+    them. For numbers the largest leave-one-out error over the standard deviation that the model
+    gives it, which is proportional to 1/√(w(1 − h)).
+    """
+    if isinstance(record.targets, Labels):
+        values = record.targets.decisions(record.leave_one_out_values[record.kept])
+        truth = record.targets.truth(record.sample.Y)
+        if values.shape[1] == 1 or record.targets.multilabel:
+            return np.where(truth, -values, values).max(axis=1)
+        own = values[truth]
+        return np.where(truth, -np.inf, values).max(axis=1) - own
+    errors = residuals(record)[record.kept]
+    weights = record.sample.weights
+    share = record.relative_complements
+    share = share if weights is None else share * weights[:, None]
+    standardised = np.abs(errors) * np.sqrt(share)
+    typical = np.sqrt(np.mean(np.square(standardised), axis=0))
+    return np.divide(standardised, typical, out=standardised, where=typical > 0).max(axis=1)
+
+
+def _moves(
+    record: Record, X: Any, name: str
+) -> Iterator[tuple[slice, Array, Callable[[int], Array], Array]]:
+    """New rows, target columns, f(x) − f_{−i}(x) (n, b) of a column, and predictions (b, t)."""
+    model = record.model
+    errors = residuals(record)[record.kept].astype(X.dtype)
+    with record.answering(name) as factor:
+        for alpha, columns in record.by_alpha():
+            for rows in _new_rows(record, X):
+                queries = _queries(record, factor, X[rows])
+                if factor.takes_rows:
+                    values = model.values(queries)
+                else:  # the kernel is there
+                    values = product(queries, model.coefficients)
+                    values += model.intercepts.astype(values.dtype)
+                moves = factor.moves(alpha, queries, errors, record.unit)
+                yield rows, columns, moves, values
+
+
+def _new_rows(record: Record, X: Any) -> list[slice]:
+    return blocks(X.shape[0], max(1, _BLOCK // record.kept.size))
+
+
+def _queries(record: Record, factor: Factor, X: Any) -> Any:
+    """Rows (b, d) as the factorisation asks for them: themselves, or their kernel values (b, n)."""
+    model = record.model
+    if factor.takes_rows or not isinstance(model, KernelExpansion):
+        return X
+    if model.centers is None:
+        return X[:, model.indices]
+    check_range(model.kernel, X)
+    return kernel_rectangle(model.kernel, X, model.centers)
+
+
+def _prior(record: Record, X: Any) -> Array:
+    """k(x, x) (b,) where it is known and asked for."""
+    if record.sample.given:
+        msg = (
+            "return_std and the gaussian interval need k(x, x) of the new rows, which a "
+            'precomputed kernel does not have: use predict_interval(method="jackknife+")'
+        )
+        raise ValueError(msg)
+    return record.sample.kernel.diagonal(X)

@@ -1,0 +1,405 @@
+"""What a fit leaves behind: the model, and the answers that are computed when first asked for."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cached_property
+from threading import RLock
+
+import numpy as np
+
+from ..arrays import Array
+from ..errors import EstimateWarning, MemoryLimitError
+from ..estimators.lasting import Lasting
+from ..estimators.sample import Sample
+from ..estimators.walk import Outcome, cholesky_is_safe, report_conditioning
+from ..planning.memory import memory_limit as bytes_allowed
+from ..planning.memory import readable
+from ..selection import LeaveOneOut, MarginalLikelihood, Path, evaluate
+from ..selection.likelihood import contrasts
+from ..solvers import CholeskyFactor, Factor, SpectralFactor
+from ..solvers.cost_counts import AT_ONCE
+from ..targets import Labels, Responses
+from .problem import Problem
+
+# Share of the squared leave-one-out error beyond which an estimate is not relied on.
+_DOUBTFUL = 0.25
+
+_resting: ContextVar[bool] = ContextVar("resting", default=False)
+
+
+@contextmanager
+def at_rest() -> Iterator[None]:
+    """Inside, what would need the factorisation is an attribute that is not there."""
+    before = _resting.set(True)
+    try:
+        yield
+    finally:
+        _resting.reset(before)
+
+
+class Record(Lasting):
+    """The outcome of a fit.
+
+    Where λ was chosen, where it costs next to nothing, or where they are needed ``at_once``, the
+    score and the leave-one-out values are computed at once; for one given λ and many rows on first
+    access, from the kept factorisation. That is dropped with ``keep_factor=False`` and never
+    pickled; a kernel model, which keeps its rows, factors them again when it is asked for what
+    needs it.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        outcome: Outcome,
+        targets: Responses | Labels,
+        *,
+        keep_factor: bool,
+        memory_limit: float | str | None = None,
+        at_once: bool = False,
+    ) -> None:
+        self._lock = RLock()
+        self.targets = targets
+        self.model = outcome.model
+        self.alphas = outcome.alphas
+        self.kept = problem.kept
+        self.steps = outcome.steps
+        self.keep_factor = keep_factor
+        self.memory_limit = memory_limit
+        self.per_target = problem.objective.per_target
+        # the model's own copy of the rows, where it has one: the user's may change
+        rows = None if problem.thin else getattr(outcome.model, "centers", None)
+        self.sample = Sample(
+            np.empty((0, problem.X.shape[1]), problem.X.dtype) if rows is None else rows,
+            problem.Y,
+            problem.weights,
+            problem.intercept,
+            problem.kernel,
+            thin=problem.thin,
+        )
+        self.unit = problem.unit
+        self.diagonal = _diagonal(problem)
+        self._explained: float | None = None
+        self.dropped_centers = outcome.factor.dropped_centers
+        self._objective = problem.objective
+        self._dropped_values = problem.values_aside(outcome.model)
+        self._dropped_columns = problem.dropped_columns
+        self.calibration = self.calibrated_by = self.scale = None
+        self._walked = outcome.path
+        self._width = problem.width()
+        self._factor = outcome.factor
+        cheap = outcome.factor.leverages_at_hand
+        self.scored = problem.scored
+        few = self.scored is None and (outcome.path is not None or _negligible(problem))
+        now = at_once or (cheap and few)
+        if now and self.kept.size > 1:
+            with problem.stage("leave-one-out values"):
+                _ = self._path("") if few else None, self.scored_values
+        self.iterations, self.residual = outcome.factor.iterations, outcome.factor.residual
+        if keep_factor:
+            outcome.factor.settle()
+        if not keep_factor:
+            self._factor = None
+
+    def _prepare_to_last(self) -> None:
+        """The leave-one-out values that probabilities need, where rows are not kept."""
+        remade = not (self.sample.linear or self.sample.given or self.sample.thin)
+        if self.calibrated_by is None or self._factor is None or remade or self.kept.size < 2:
+            return
+        _ = self.scored_values
+
+    @contextmanager
+    def answering(self, name: str) -> Iterator[Factor]:
+        """The factorisation, made again if need be, for what is asked by ``name``.
+
+        One question at a time: an answer may turn the factorisation into its inverse, or into that
+        of another λ. What is asked inside finds the same one.
+
+        Cost: nothing, or n²d + n³/3 flops and n² numbers to make it again.
+        """
+        with self._lock:
+            outermost = self._factor is None
+            self._factor = self._kept_or_made(name)
+            try:
+                yield self._factor
+            finally:
+                if outermost and not self.keep_factor:
+                    self._factor = None
+
+    def _kept_or_made(self, name: str) -> Factor:
+        if _resting.get():
+            msg = f"{name} has not been computed yet"
+            raise AttributeError(msg)
+        if self._factor is not None:
+            return self._factor
+        if self.sample.linear or self.sample.given or self.sample.thin:
+            kind = "a linear model" if self.sample.linear else "a model with centers"
+            why = f"{kind} does not keep the rows it was fitted to"
+            if self.sample.given:
+                why = "a model of a precomputed kernel does not keep its matrix"
+            msg = (
+                f"{name} needs the factorisation, which is gone (keep_factor=False, or the "
+                f"estimator was copied, pickled or loaded), and {why}: fit again with "
+                "keep_factor=True and ask then"
+            )
+            raise AttributeError(msg)
+        n, itemsize = self.sample.X.shape[0], self.sample.X.dtype.itemsize
+        self._check_memory(name, n * n * itemsize)
+        system = self.sample.system()
+        factor: Factor
+        if cholesky_is_safe(system, float(self.alphas.min())):
+            factor = CholeskyFactor(system, several=np.unique(self.alphas).size > 1)
+        else:
+            self._check_memory(name, 2 * n * n * itemsize)  # beside the matrix
+            factor = SpectralFactor(system)
+        return factor
+
+    def _check_memory(self, name: str, needed: float) -> None:
+        allowed = bytes_allowed(self.memory_limit)
+        if needed > allowed:
+            msg = (
+                f"{name} has to factor the kernel matrix of {self.kept.size:,} rows again: "
+                f"{readable(needed)}, and {readable(allowed)} are free or allowed by memory_limit"
+            )
+            raise MemoryLimitError(msg)
+
+    def check_rows(self) -> None:
+        """Refuse to leave out the only row there is."""
+        if self.kept.size < 2:
+            msg = "one row of positive weight: there is nothing left when it is left out"
+            raise AttributeError(msg)
+
+    # --- the path ---
+
+    def _path(self, name: str) -> Path:
+        """The path; for a given λ its one point, computed now, for the attribute ``name``."""
+        if self._walked is None:
+            self.check_rows()
+            if self._objective is None:
+                msg = f"{name} was not computed before the estimator was pickled: fit again"
+                raise AttributeError(msg)
+            with self.answering(name) as factor:
+                self._walked = evaluate(self._objective, factor, self.alphas[:1])
+                report_conditioning(factor, self.alphas)
+        return self._walked
+
+    def path(self, name: str) -> dict[str, Array]:
+        """One array per column, ``alpha`` ascending."""
+        path = self._path(name)
+        columns = {"alpha": path.alphas, "score": path.reported.mean(axis=0)}
+        if self.per_target:
+            columns |= {f"score_{i}": row for i, row in enumerate(path.reported)}
+        errors = path.errors.mean(axis=0) if path.errors.shape[0] == 1 else np.nan * path.alphas
+        columns["standard_error"] = errors
+        if path.bias.any():
+            columns["bias"] = path.bias.mean(axis=0)
+        columns |= {"effective_dof": path.dof, "bits": path.bits}
+        if self.steps:
+            return self._with_steps(columns)
+        return {name: values.copy() for name, values in columns.items()}
+
+    def _with_steps(self, columns: dict[str, Array]) -> dict[str, Array]:
+        """The looks of the search for the width first, with the columns that only they need."""
+        last = self._walked.alphas.size if self._walked is not None else 0
+        seen = {
+            "alpha": [step.alpha for step in self.steps],
+            "score": [step.score for step in self.steps],
+            "effective_dof": [step.dof for step in self.steps],
+            "bits": [step.bits for step in self.steps],
+            "sigma": [step.sigma for step in self.steps],
+            "rows": [step.rows for step in self.steps],
+        }
+        columns |= {
+            "sigma": np.full(last, self._width),
+            "rows": np.full(last, self.kept.size),
+        }
+        nothing = np.full(len(self.steps), np.nan)  # a score per target was not computed
+        return {
+            name: np.concatenate([seen.get(name, nothing), values])
+            for name, values in columns.items()
+        }
+
+    def _at_best(self, path: Path, values: Array) -> float | Array:
+        """``values`` (c, L) at the chosen λ: a number, or (t,) with one λ per target."""
+        best = path.best()
+        chosen = values[np.arange(best.size) % values.shape[0], best]
+        return chosen if self.per_target else float(chosen[0])
+
+    def best_score(self, name: str) -> float | Array:
+        """Score of the chosen λ; one per target if λ is."""
+        path = self._path(name)
+        return self._at_best(path, path.reported)
+
+    def degrees_of_freedom(self, name: str) -> float | Array:
+        """Trace of the hat matrix at the chosen λ; one per target if λ is."""
+        path = self._path(name)
+        chosen = np.unique(path.best())
+        if np.isnan(path.dof[chosen]).any():  # λ was chosen without it
+            with self.answering(name) as factor:
+                for i in chosen:
+                    path.dof[i] = factor.degrees_of_freedom(path.alphas[[i]])[0]
+        return self._at_best(path, path.dof[None, :])
+
+    def explained_trace(self, name: str) -> float:
+        """tr(K̃)/tr(K) for the centers of the fit."""
+        if not self.sample.thin:
+            msg = (
+                f'{name} is for a fit with centers by "rectangle", "nystrom" or "pcg", not for a '
+                "subset or for all rows"
+            )
+            raise AttributeError(msg)
+        if self._explained is None:
+            with self.answering(name) as factor:
+                self._explained = factor.explained_trace
+        return self._explained
+
+    # --- one λ, every row ---
+
+    @property
+    def columns(self) -> Array:
+        """Target columns (n, t) of all the user's rows, in their units."""
+        columns = np.empty((self.n_rows, self.sample.Y.shape[1]), self.sample.Y.dtype)
+        columns[self.kept] = self.sample.Y * self.sample.Y.dtype.type(self.unit)
+        columns[self.dropped] = self._dropped_columns
+        return columns
+
+    @property
+    def dropped(self) -> Array:
+        """Which of the user's rows have weight zero: a mask (n,)."""
+        dropped = np.ones(self.n_rows, bool)
+        dropped[self.kept] = False
+        return dropped
+
+    @cached_property
+    def leave_one_out_values(self) -> Array:
+        """(n, t) over all the user's rows; a row of weight zero has its plain prediction."""
+        self.check_rows()
+        Y = self.sample.Y
+        values = np.empty((self.n_rows, Y.shape[1]), Y.dtype)
+        values[self.dropped] = self._dropped_values
+        with self.answering("loo_predictions_") as factor:
+            for alpha, columns in self.by_alpha():
+                _, errors = LeaveOneOut().held_out(factor, np.array([alpha]))
+                values[np.ix_(self.kept, columns)] = (Y - errors[:, :, 0])[:, columns] * self.unit
+            report_conditioning(factor, self.alphas)
+            if factor.estimated:
+                self._report_doubt(factor, values)
+        values.flags.writeable = False
+        return values
+
+    @cached_property
+    def scored_values(self) -> Array:
+        """Leave-one-out values (s, t) of the rows :attr:`scored_rows`."""
+        if self.scored is None or "leave_one_out_values" in vars(self):
+            return self.leave_one_out_values[self.kept[self.scored_rows]]
+        self.check_rows()
+        Y = self.sample.Y[self.scored]
+        values = np.empty_like(Y)
+        with self.answering("leave-one-out values") as factor:
+            for alpha, columns in self.by_alpha():
+                _, errors = LeaveOneOut(self.scored).held_out(factor, np.array([alpha]))
+                values[:, columns] = (Y - errors[:, :, 0])[:, columns] * self.unit
+            report_conditioning(factor, self.alphas)
+        return values
+
+    def _report_doubt(self, factor: Factor, values: Array) -> None:
+        """Warn where leave-one-out errors (n, t) rest on rows that the probes cannot tell."""
+        squares = np.square((self.columns - values)[self.kept], dtype=np.float64)
+        if self.sample.weights is not None:
+            squares *= self.sample.weights[:, None]
+        doubtful = sum(
+            squares[factor.doubtful(alpha)][:, columns].sum() for alpha, columns in self.by_alpha()
+        )
+        share = doubtful / max(squares.sum(), np.finfo(np.float64).tiny)
+        if share > _DOUBTFUL:
+            warnings.warn(
+                f"{share:.0%} of the squared leave-one-out error comes from rows whose leverage "
+                "random probes cannot tell: it may be far off, and so may alpha if it was chosen "
+                'by it. Use criterion="holdout" or cv, a larger alpha, or an exact solver',
+                EstimateWarning,
+                stacklevel=2,
+            )
+
+    def by_alpha(self) -> list[tuple[float, Array]]:
+        """Every λ there is, with the target columns (c,) it belongs to."""
+        return [
+            (float(alpha), np.flatnonzero(self.alphas == alpha)) for alpha in np.unique(self.alphas)
+        ]
+
+    @cached_property
+    def relative_complements(self) -> Array:
+        """1 − leverage of the rows of the fit, up to a factor, one column per target: (n, t)."""
+        self.check_rows()
+        with self.answering("leverages_") as factor:
+            found = np.empty((self.kept.size, self.alphas.size))
+            for alpha, columns in self.by_alpha():
+
+                def store(
+                    rows: slice | Array, _: Array, some: Array, columns: Array = columns
+                ) -> None:
+                    found[rows, columns[0] : columns[0] + 1] = some
+
+                factor.visit(np.array([alpha]), store)
+                found[:, columns] = found[:, columns[:1]]
+        return found
+
+    @cached_property
+    def complements(self) -> Array:
+        """1 − leverage of the rows of the fit, one column per target: (n, t)."""
+        with self.answering("leverages_") as factor:
+            found = self.relative_complements.copy()
+            for alpha, columns in self.by_alpha():
+                # they come up to a factor, and their sum is known
+                total = factor.n - float(factor.degrees_of_freedom(np.array([alpha]))[0])
+                found[:, columns] *= max(total, 0.0) / found[:, columns[0]].sum()
+        return found
+
+    @cached_property
+    def scales(self) -> Array:
+        """The scale that was given, or ŝ = √(ỹᵀc/n), over n − 1 with an intercept, (t,)."""
+        if self.scale is not None:
+            return np.full(self.alphas.size, self.scale)
+        scales = np.empty(self.alphas.size)
+        with self.answering("the scale of the posterior") as factor:
+            N = contrasts(factor)
+            if N == 0:
+                self.check_rows()
+            for alpha, columns in self.by_alpha():
+                energies = factor.energies(np.array([alpha]))[:, 0]
+                scales[columns] = np.sqrt(energies[columns] / N) * self.unit
+        if not np.isfinite(scales).all():
+            msg = (
+                "at alpha = 0 the Gaussian process has no noise, and these targets have some: "
+                "there is no posterior. Use an alpha above zero, or the jackknife+ interval"
+            )
+            raise ValueError(msg)
+        return scales
+
+    def log_likelihood(self, name: str) -> Array:
+        """Log marginal likelihood of every target (t,)."""
+        found = np.empty(self.alphas.size)
+        criterion = MarginalLikelihood(self.scale).in_units(self.unit)
+        with self.answering(name) as factor:
+            N = contrasts(factor)
+            if N == 0:
+                self.check_rows()
+            for alpha, columns in self.by_alpha():
+                found[columns] = criterion.log_likelihoods(factor, np.array([alpha]))[columns, 0]
+        return found - N * np.log(self.unit)
+
+
+def _diagonal(problem: Problem) -> Array:
+    """k(x, x) (n,); not for a fit with centers, to which no bound belongs."""
+    if problem.thin:
+        return np.empty(0, problem.X.dtype)
+    return np.diagonal(problem.X).copy() if problem.given else problem.kernel.diagonal(problem.X)
+
+
+def _negligible(problem: Problem) -> bool:
+    """Whether the leave-one-out values of one λ cost too little to wait until somebody asks."""
+    n, d = problem.X.shape
+    side = min(n, d) if problem.linear else n
+    return n * side * side <= AT_ONCE

@@ -1,0 +1,213 @@
+"""The width of the kernel and ε for greedy fits, by cross-validation of all that a fit does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ..arrays import Array
+from ..estimators import validation
+from ..fitting.progress import Progress
+from ..kernels import Kernel
+from ..kernels.base import check_range
+from ..kernels.widths import free_width, term_of, with_width
+from ..rows import rows_of
+from .fit_task import GreedyTask
+
+#: Rows that are looked at, at most, and folds of few and of many rows.
+SEARCH_ROWS, FOLDS = 2000, (5, 3)
+#: Rows, at most, on which narrower widths are tried in the end, and the share that judges them.
+REFINE_ROWS, JUDGING = 8000, 0.2
+#: Target columns that are looked at, where each has centers of its own.
+SEARCH_COLUMNS = 3
+_FEW = 1000
+# Rows that are read at a time.
+_ROWS = 65_536
+#: ε, in units of the mean k(x, x): the first is where the search for the width begins.
+SHIFTS = (1e-2, 1e-1, 1e-3)
+# Widths are multiples of the median distance by powers of this, and the search begins there.
+_STEP, _START, _LOWEST, _HIGHEST = np.sqrt(2.0), -2, -12, 10
+
+
+@dataclass(frozen=True)
+class Look:
+    """One pair that was tried: ``sigma`` (NaN where it is given), ``epsilon`` and the error."""
+
+    sigma: float
+    epsilon: float
+    error: float
+
+
+#: The mean square error on held-out rows of fits with a kernel and ε.
+Judge = Callable[[Kernel, float], float]
+
+
+def search(
+    median: Kernel, name: str, shifts: tuple[float, ...], judge: Judge
+) -> tuple[Kernel, float, list[Look]]:
+    """The best width ``name`` of a kernel that has the median distance, and ε of ``shifts``.
+
+    The width goes downhill by half octaves at the first ε, then ε is chosen there, and if it is
+    another one the width goes downhill once more. Without a name there is no width to choose.
+    """
+    looks: list[Look] = []
+    seen: dict[tuple[int, float], float] = {}
+    unit = float(term_of(median, name).sigma) if name else np.nan
+
+    def at(step: int) -> Kernel:
+        return with_width(median, name, unit * _STEP**step) if name else median
+
+    def error(step: int, epsilon: float) -> float:
+        if not _LOWEST <= step <= _HIGHEST:
+            return np.inf
+        if (step, epsilon) not in seen:
+            seen[step, epsilon] = judge(at(step), epsilon)
+            looks.append(Look(unit * _STEP**step, epsilon, seen[step, epsilon]))
+        return seen[step, epsilon]
+
+    def downhill(here: int, epsilon: float) -> int:
+        while name:
+            around = [here - 1, here, here + 1]
+            lowest = min(around, key=lambda step: error(step, epsilon))
+            if lowest == here:
+                break
+            here = lowest
+        return here
+
+    step = downhill(_START if name else 0, shifts[0])
+    epsilon = min(shifts, key=lambda shift: error(step, shift))
+    step = downhill(step, epsilon)
+    return at(step), epsilon, looks
+
+
+def narrowed(kernel: Kernel, name: str, epsilon: float, judge: Judge) -> tuple[Kernel, list[Look]]:
+    """A narrower width, as long as that is better: more rows can do with less smoothing."""
+    looks: list[Look] = []
+
+    def look(candidate: Kernel) -> float:
+        error = judge(candidate, epsilon)
+        looks.append(Look(float(term_of(candidate, name).sigma), epsilon, error))
+        return error
+
+    here = look(kernel)
+    while True:
+        sigma = float(term_of(kernel, name).sigma) / _STEP
+        candidate = with_width(kernel, name, sigma)
+        there = look(candidate)
+        if there >= here:
+            return kernel, looks
+        kernel, here = candidate, there
+
+
+def split_of(n: int, rng: np.random.RandomState) -> tuple[Array, Array]:
+    """Rows to fit and to judge by, of at most :data:`REFINE_ROWS`."""
+    rows = rng.permutation(n)[:REFINE_ROWS]
+    held = int(JUDGING * rows.size)
+    return np.sort(rows[held:]), np.sort(rows[:held])
+
+
+def folds_of(n: int, rng: np.random.RandomState) -> list[tuple[Array, Array]]:
+    """Rows to fit and rows to judge by, for each fold of at most :data:`SEARCH_ROWS` rows."""
+    rows = rng.permutation(n)[:SEARCH_ROWS]
+    count = min(FOLDS[rows.size > _FEW], rows.size)
+    if count < 2:
+        return []
+    parts = np.array_split(rows, count)
+    return [
+        (np.sort(np.concatenate([other for other in parts if other is not part])), np.sort(part))
+        for part in parts
+    ]
+
+
+def mean_diagonal(kernels: list[Kernel], X: Any, matrices: list[Array] | None) -> float:
+    """The mean of k(x, x), which ε is measured by."""
+    if matrices is not None:
+        return float(np.mean([np.diagonal(K).mean(dtype=np.float64) for K in matrices]))
+    sums = [
+        kernel.diagonal(block.X).sum(dtype=np.float64)
+        for kernel in kernels
+        for _, block in rows_of(X).row_blocks(_ROWS)
+    ]
+    return float(sum(sums)) / (X.shape[0] * len(kernels))
+
+
+def check_values(kernels: list[Kernel], X: Any) -> None:
+    """Refuse rows on which a kernel, or the square of a column of it, leaves the range."""
+    for kernel in kernels:
+        check_range(kernel, X)
+        mean = np.array([[mean_diagonal([kernel], X, None)]])
+        validation.check_scale(mean, "the kernel", X.dtype)
+
+
+def choose(
+    task: GreedyTask, groups: Callable[[Array], list[Array]], progress: Progress
+) -> tuple[list[Kernel], float, list[Look]]:
+    """Kernels with numbers for parameters, and ε: as they are given, or by a search.
+
+    ``groups`` says which target columns have centers in common.
+    """
+    asked, kernels = task.estimator.epsilon, task.kernels
+    name = free_width(kernels[0]) if len(kernels) == 1 else ""
+    if task.X is not None:
+        kernels = [
+            (with_width(kernel, name, "median") if name else kernel).resolve(task.X, task.rng)
+            for kernel in kernels
+        ]
+        check_values(kernels, task.X)
+    if not name and not isinstance(asked, str):
+        return kernels, float(asked), []
+    shifts: tuple[float, ...] = (asked,)
+    if isinstance(asked, str):
+        scale = mean_diagonal(kernels, task.X, task.matrices)
+        shifts = tuple(shift * scale for shift in SHIFTS)
+    folds = folds_of(task.n, task.rng)
+    if not folds:
+        return kernels, shifts[0], []
+    columns = np.arange(task.columns.shape[1])
+    if not task.estimator.shared_centers and columns.size > SEARCH_COLUMNS:
+        columns = np.sort(task.rng.choice(columns, SEARCH_COLUMNS, replace=False))
+
+    def judge(folds: list[tuple[Array, Array]], kernel: Kernel, epsilon: float) -> float:
+        some = [kernel] if name else kernels
+        error = held_out(task, some, epsilon, folds, groups(columns))
+        width = f"sigma = {term_of(kernel, name).sigma:.3g}, " if name else ""
+        progress.step(f"{width}epsilon = {epsilon:.3g}", -error)
+        return error
+
+    with progress.stage("search for the width and epsilon"):
+        kernel, epsilon, looks = search(kernels[0], name, shifts, partial(judge, folds))
+        if name and task.n > SEARCH_ROWS:
+            split = split_of(task.n, task.rng)
+            kernel, more = narrowed(kernel, name, epsilon, partial(judge, [split]))
+            looks += more
+    return ([kernel] if name else kernels), epsilon, looks
+
+
+def held_out(
+    task: GreedyTask,
+    kernels: list[Kernel],
+    epsilon: float,
+    folds: list[tuple[Array, Array]],
+    groups: list[Array],
+) -> float:
+    """The mean square error of fits to groups of target columns, over the folds."""
+    total = weight = 0.0
+    some = np.unique(np.concatenate([np.concatenate(fold) for fold in folds]))
+    part = replace(task.part(some), kernels=kernels)
+    if some.size <= SEARCH_ROWS:
+        part = part.evaluated()  # once for all folds
+    for inside, outside in folds:
+        fitted, judged = np.searchsorted(some, inside), np.searchsorted(some, outside)
+        fold = part.part(fitted)
+        columns = fold.columns_for(epsilon)
+        share = float(outside.size if task.weights is None else task.weights[outside].sum())
+        for group in groups:
+            watched = part.watched(fold, columns, judged, fitted, group)
+            path = fold.run(columns, fold.columns[:, group], watched=watched)
+            total += watched.errors[path.best] * share
+        weight += share
+    return total / weight

@@ -1,0 +1,26 @@
+"""Files: numbers, texts and arrays in a safetensors file, and back again, everything checked.
+
+Nothing here knows what an estimator is. :mod:`~squareone.persistence.container` writes and reads the
+bytes, :mod:`~squareone.persistence.values` says how values become JSON and tensors, and
+:class:`~squareone.persistence.checked_fields.Fields` takes what came from a file apart, looking at every piece.
+"""
+
+from ..atomic_write import replacing
+from .checked_fields import FLOATS, INTEGERS, Fields, refuse
+from .container import read, write
+from .decoder import Reader
+from .encoder import Writer
+from .values import Known
+
+__all__ = [
+    "FLOATS",
+    "INTEGERS",
+    "Fields",
+    "Known",
+    "Reader",
+    "Writer",
+    "read",
+    "refuse",
+    "replacing",
+    "write",
+]

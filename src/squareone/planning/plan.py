@@ -1,0 +1,397 @@
+"""Which solver, why, and what it costs: decided from shapes alone, before any work.
+
+What a solver does is listed by kind of operation. The flops among it decide; the seconds that are
+shown come from the same list and from rates measured on this machine, and decide nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from html import escape
+from typing import Any
+
+from ..errors import MemoryLimitError
+from ..solvers.calibration import this_machine
+from ..solvers.center_costs import (
+    CENTER_SOLVERS,
+    automatic_centers,
+    center_candidates,
+    fitting_centers,
+)
+from ..solvers.cost_counts import exact_candidates, width_search
+from ..solvers.krylov.leverage_probes import FEW_ROWS
+from ..solvers.task import STAGES, Candidate, Task
+from .memory import readable
+from .text_table import Table
+
+# Work below which time does not decide: the whole path (or the most accurate solver) is preferred.
+_NEGLIGIBLE = 2.5e10
+_NEGLIGIBLE_LINEAR = 1e9
+# An exact solver is preferred where it takes no time worth speaking of, or up to so many times the
+# flops of products with sparse rows, which go through memory: its own are that much faster.
+_NEGLIGIBLE_BESIDE, _EXACT_IS_WORTH = 1e10, 8.0
+# The rectangle is preferred to iterations with the same centers up to so many flops, or up to so
+# many times theirs: it is exact, and knows every λ.
+_RECTANGLE_UP_TO, _RECTANGLE_IS_WORTH = 2e13, 3.0
+# Rows from which a plan for all rows shows what centers would cost.
+_MANY_ROWS = 10_000
+_UNASKED = "approximate, and so not taken unless it is asked for: centers={:_}"
+
+
+@dataclass(repr=False)
+class Plan:
+    """The candidates, the choice and the reason; after a fit, the seconds of every stage.
+
+    ``print(plan)`` shows two tables, a notebook the same as HTML: the candidates, and the stages of
+    the chosen one. Flops and bytes are counted from the shapes; they depend on nothing measured, so
+    the same call always makes the same choice. The seconds expected are those of this machine: the
+    first time somebody asks for them it is measured, which takes a second or two, and the result is
+    kept in a file.
+
+    Attributes
+    ----------
+    task : Task
+        What has to be solved: rows, features, targets and the like.
+    candidates : list of Candidate
+        With ``solver``, ``flops``, ``bytes``, ``form`` (how), ``refused`` (why not) and ``work``.
+    solver : str
+        The one that was taken.
+    reason : str
+        Why.
+    memory_limit : float
+        Bytes.
+    stages : dict of str to float
+        Seconds spent in each stage of the fit; empty before it.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from squareone import RLSRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> plan = RLSRegressor("linear", memory_limit="1GiB").fit(X, y).plan_
+    >>> print(plan)
+    442 rows, 10 features, linear kernel, 1 target column, float64, memory limit 1 GiB
+    solver     Gflop   memory  expected  how
+    gram         ...  ... KiB     ... s  eigendecomposition of XᵀX, two passes
+    svd          ...  ... KiB     ... s  QR by row blocks, then SVD <- chosen
+    cholesky     ...  ... MiB     ... s  bracketed search, a factorisation per step
+    spectral     ...  ... MiB     ... s  eigendecomposition, every alpha
+    krylov       ...  ... KiB     ... s  conjugate gradients, every alpha; ... random probes
+    why: the most accurate, and its cost is negligible at this size
+    stage                 expected     spent
+    factorisation            ... s     ... s
+    path                     ... s     ... s
+    coefficients                 –     ... s
+    leave-one-out values     ... s     ... s
+    all                      ... s     ... s
+    """
+
+    task: Task
+    candidates: list[Candidate]
+    solver: str
+    reason: str
+    memory_limit: float
+    stages: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def chosen(self) -> Candidate:
+        """The candidate that was taken."""
+        return next(c for c in self.candidates if c.solver == self.solver)
+
+    @property
+    def estimated(self) -> bool:
+        """Whether leverages, and what is made of them, are estimates by random probes."""
+        return (self.solver == "krylov" and self.task.n > FEW_ROWS) or self.solver == "pcg"
+
+    def expected(self, candidate: Candidate | None = None) -> float:
+        """Seconds that a candidate, or the chosen one, is expected to take on this machine.
+
+        Parameters
+        ----------
+        candidate : Candidate, optional
+            One of ``candidates``.
+
+        Returns
+        -------
+        float
+            Seconds, right to a factor of about two on a machine that does nothing else.
+
+        Notes
+        -----
+        **Cost**: nothing worth counting, except for the first call ever on a machine, with its
+        number of threads: a second or two, to measure how fast it is.
+        """
+        return this_machine().seconds((candidate or self.chosen).work)
+
+    def expected_stages(self, candidate: Candidate | None = None) -> dict[str, float]:
+        """Seconds that each stage is expected to take, for comparison with :attr:`stages`.
+
+        Parameters
+        ----------
+        candidate : Candidate, optional
+            One of ``candidates``; by default the chosen one.
+
+        Returns
+        -------
+        dict of str to float
+            In the order of a fit. They add up to :meth:`expected`. A stage whose work is not worth
+            counting is missing.
+
+        Notes
+        -----
+        **Cost**: that of :meth:`expected`.
+        """
+        machine, work = this_machine(), (candidate or self.chosen).work
+        seconds = {
+            name: machine.seconds(w for w in work if w.stage == name)
+            for name in sorted({w.stage for w in work}, key=_order)
+        }
+        return {name: value for name, value in seconds.items() if value > 0}
+
+    def time_spent(self) -> str:
+        """All seconds of the fit, and those of each stage that took a per cent of them."""
+        total = sum(self.stages.values())
+        parts = [f"{name} {duration(s)}" for name, s in self.stages.items() if s >= 0.01 * total]
+        return f"{duration(total)}: {', '.join(parts)}"
+
+    def __repr__(self) -> str:
+        return "\n".join(
+            [
+                self._title(),
+                self._candidate_table().text(),
+                f"why: {self.reason}",
+                self._stage_table().text(),
+            ]
+        )
+
+    def _repr_html_(self) -> str:
+        parts = [
+            f"<div>{escape(self._title())}</div>",
+            self._candidate_table().html(),
+            f"<div>why: {escape(self.reason)}</div>",
+            self._stage_table().html(),
+        ]
+        return f'<div style="overflow-x:auto;">{"".join(parts)}</div>'
+
+    def _title(self) -> str:
+        task = self.task
+        kernel = "linear kernel" if task.linear else "kernel"
+        seen = "a precomputed kernel" if task.given else f"{task.d:,} features, {kernel}"
+        if task.sparse:
+            seen = f"{task.d:,} features ({task.stored:,} numbers stored), {kernel}"
+        columns = "1 target column" if task.t == 1 else f"{task.t:,} target columns"
+        return (
+            f"{task.n:,} rows, {seen}, {columns}, float{8 * task.itemsize}, "
+            f"memory limit {readable(self.memory_limit)}"
+        )
+
+    def _candidate_table(self) -> Table:
+        rows: list[tuple[str, ...]] = []
+        for c in self.candidates:
+            mark = (
+                " <- chosen" if c.solver == self.solver else f" ({c.refused})" if c.refused else ""
+            )
+            most = max(c.needed, min(c.bytes, self.memory_limit)) if c.least else c.bytes
+            figures = f"{c.flops / 1e9:,.3g}", readable(most), duration(self.expected(c))
+            rows.append((c.solver, *figures, c.form + mark))
+        header = ("solver", "Gflop", "memory", "expected", "how")
+        return Table(header, rows, "<>>><", self.candidates.index(self.chosen))
+
+    def _stage_table(self) -> Table:
+        """Expected seconds, and beside them those spent, if any."""
+        columns = [self.expected_stages()] + [self.stages] * bool(self.stages)
+        names = sorted({name for column in columns for name in column}, key=_order)
+        rows: list[tuple[str, ...]] = [
+            (name, *(duration(column[name]) if name in column else "–" for column in columns))
+            for name in names
+        ]
+        rows.append(("all", *(duration(sum(column.values())) for column in columns)))
+        header = ("stage", "expected", "spent")[: 1 + len(columns)]
+        return Table(header, rows, "<>>"[: len(header)])
+
+
+def _order(stage: str) -> int:
+    return STAGES.index(stage) if stage in STAGES else len(STAGES)
+
+
+def duration(seconds: float) -> str:
+    """``"0.12 s"``; from 100 seconds on ``"2.5 min"``, then hours and days."""
+    for unit, length, most in (("s", 1.0, 99.5), ("min", 60.0, 99.5), ("h", 3600.0, 47.5)):
+        if seconds < most * length:
+            return f"{seconds / length:.2g} {unit}"
+    days = seconds / 86400.0
+    return f"{days:.2g} d" if days < 99.5 else f"{days:,.0f} d"
+
+
+def make_plan(task: Task, requested: str, memory_limit: float) -> Plan:
+    """Choose among the solvers that fit the task and the memory, or refuse, saying what would fit.
+
+    Cost: microseconds.
+    """
+    if requested in CENTER_SOLVERS and not task.centers:
+        task = replace(task, centers=task.n)
+    candidates = _listed(task, requested, memory_limit)
+    if requested != "auto":
+        chosen = next(c for c in candidates if c.solver == requested)
+        if chosen.refused:
+            _refuse(chosen, candidates, task, memory_limit)
+        return Plan(task, candidates, requested, "asked for", memory_limit)
+    possible = [c for c in candidates if not c.refused and _unasked(c, task)]
+    if not possible:
+        able = [c for c in _candidates(task) if not c.refused] or candidates
+        able = [c for c in able if _unasked(c, task)] or able
+        _refuse(min(able, key=lambda c: c.needed), candidates, task, memory_limit)
+    chosen, reason = _choose(task, possible)
+    return Plan(task, candidates, chosen.solver, reason, memory_limit)
+
+
+def _candidates(task: Task) -> list[Candidate]:
+    """What can be taken: with centers, or exactly."""
+    return center_candidates(task) if task.centers else exact_candidates(task)
+
+
+def _listed(task: Task, requested: str, limit: float) -> list[Candidate]:
+    """What a plan shows: what can be taken, and beside it what else there is."""
+    found = [replace(c, refused=c.refused or _over(c, limit)) for c in _candidates(task)]
+    if task.centers:
+        return [c for c in found if c.solver in (requested, "rectangle", "pcg")]
+    if task.linear or task.given or task.n <= _MANY_ROWS:
+        return found
+    m = automatic_centers(replace(task, streamed=True), limit, None, None)
+    if m:
+        others = center_candidates(replace(task, centers=m))
+        found += [
+            replace(c, refused=_UNASKED.format(m)) for c in others if c.solver in _SHOWN_BESIDE
+        ]
+    return found
+
+
+_SHOWN_BESIDE = ("rectangle", "pcg")
+
+
+def choose_centers(task: Task, limit: float, time_limit: float | None) -> int:
+    """How many centers ``centers="auto"`` is; zero for all rows."""
+    seconds = None
+    if time_limit is not None:
+        machine = this_machine()
+
+        def seconds(candidate: Candidate) -> float:
+            return machine.seconds(candidate.work)
+
+    return automatic_centers(task, limit, seconds, time_limit)
+
+
+def _choose_with_centers(possible: list[Candidate]) -> tuple[Candidate, str]:
+    by_name = {c.solver: c for c in possible}
+    rectangle, pcg = by_name.get("rectangle"), by_name.get("pcg")
+    if rectangle is None or pcg is None:
+        return rectangle or pcg or possible[0], "the only one that can do it in this memory"
+    if rectangle.flops > max(_RECTANGLE_UP_TO, _RECTANGLE_IS_WORTH * pcg.flops):
+        return pcg, "far fewer flops than with the square of the centers"
+    return rectangle, "every alpha, and exact for these centers"
+
+
+def _choose(task: Task, possible: list[Candidate]) -> tuple[Candidate, str]:
+    if task.centers:
+        return _choose_with_centers(possible)
+    if task.linear and task.alphas == "auto" and len(possible) > 1:
+        possible = [c for c in possible if c.solver != "cholesky"]  # the path costs no more
+    iterative = next((c for c in possible if c.solver == "krylov"), None)
+    if iterative is not None:
+        exact = [c for c in possible if c is not iterative]
+        if not exact:
+            return iterative, "the only one that can do it in this memory"
+        if min(c.flops for c in exact) > max(_NEGLIGIBLE_BESIDE, _EXACT_IS_WORTH * iterative.flops):
+            return iterative, (
+                "sparse rows need only products, and those take far fewer flops than "
+                "a factorisation"
+            )
+        possible = exact
+    by_name = {c.solver: c for c in possible}
+    if task.linear and "svd" in by_name and by_name["svd"].flops <= _NEGLIGIBLE_LINEAR:
+        return by_name["svd"], "the most accurate, and its cost is negligible at this size"
+    cheapest = min(possible, key=lambda c: c.flops)
+    spectral = by_name.get("spectral")
+    shared = sum(w.flops for w in width_search(task))  # whichever solver comes after it
+    if (
+        not task.linear
+        and task.alphas != 1
+        and spectral is not None
+        and spectral.flops - shared <= _NEGLIGIBLE
+    ):
+        return spectral, "the whole path at once, and its cost is negligible at this size"
+    if task.linear and cheapest.solver != "svd" and not task.sparse:
+        return cheapest, (
+            "the fewest flops; the features' condition is checked, and svd taken if it is too high"
+        )
+    reason = "the fewest flops of those that can do it in this memory"
+    if iterative is not None:
+        reason = "exact, and at this size not much dearer than iterations"
+    if task.alphas == 1 and cheapest.solver == "cholesky" and spectral is not None:
+        reason += "; spectral if alpha turns out to be too small for it"
+    return cheapest, reason
+
+
+def _unasked(candidate: Candidate, task: Task) -> bool:
+    """Whether it may be taken without being asked for: with dense rows nothing is iterated."""
+    if candidate.solver in CENTER_SOLVERS:
+        return task.centers > 0 and candidate.solver in _SHOWN_BESIDE
+    return candidate.solver != "krylov" or task.sparse
+
+
+def _over(candidate: Candidate, limit: float) -> str:
+    if candidate.needed <= limit:
+        return ""
+    return f"needs {readable(candidate.needed)}, more than the memory limit"
+
+
+def _refuse(wanted: Candidate, candidates: list[Candidate], task: Task, limit: float) -> None:
+    fitting = [c for c in candidates if not c.refused and c is not wanted]
+    if wanted.needed <= limit:
+        others = ", ".join(f'"{c.solver}"' for c in fitting) or "none"
+        msg = (
+            f'solver="{wanted.solver}" cannot do this: {wanted.refused}. Solvers that can: {others}'
+        )
+        raise ValueError(msg)
+    if fitting:
+        what = ", ".join(f'solver="{c.solver}" ({readable(c.needed)})' for c in fitting)
+        advice = f"What fits: {what}"
+    else:
+        advice = f"What fits: {_what_would_fit(wanted, task, limit)}"
+    centers = f" with {task.centers:,} centers" if task.centers else ""
+    msg = (
+        f'solver="{wanted.solver}" on {task.n:,} rows and {task.d:,} features{centers} needs '
+        f"{readable(wanted.needed)}; memory_limit is {readable(limit)}. {advice}, or raise "
+        "memory_limit"
+    )
+    raise MemoryLimitError(msg)
+
+
+def _what_would_fit(wanted: Candidate, task: Task, limit: float) -> str:
+    """The largest number of rows this solver could take, found by asking again."""
+
+    def needs(**changes: Any) -> float:
+        smaller = replace(task, **changes)
+        return next(c.needed for c in _candidates(smaller) if c.solver == wanted.solver)
+
+    def with_rows(n: int) -> float:
+        fold = int(task.largest_fold * n / task.n)
+        stored = int(task.stored * n / task.n)
+        return needs(n=n, d=n if task.given else task.d, largest_fold=fold, stored=stored)
+
+    if task.centers:
+        m = fitting_centers(task, wanted.solver, lambda c: c.needed <= limit)
+        return f"centers={m:_}" if m else "nothing of use with this solver"
+    few, many = 0, task.n
+    while many - few > 1:
+        middle = (few + many) // 2
+        few, many = (middle, many) if with_rows(middle) <= limit else (few, middle)
+    m = 0
+    if not (task.linear or task.given):
+        m = fitting_centers(task, "rectangle", lambda c: c.needed <= limit)
+    approximate = f"centers={m:_} (an approximation with as many points)" if m else ""
+    if few < 2:
+        return approximate or "nothing of use with this solver"
+    single = "float32 rows; " if task.itemsize == 8 and needs(itemsize=4) <= limit else ""
+    exact = f"{single}at most about {few:,} rows with this solver"
+    return f"{exact}, or {approximate}" if approximate else exact

@@ -1,0 +1,1 @@
+"""Solvers by a factorisation of the whole system."""

@@ -1,0 +1,260 @@
+"""``cholesky``: one factorisation per λ, and the leave-one-out diagonal when asked."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...arrays import (
+    TILE,
+    Array,
+    add_rank_one,
+    blocks,
+    cholesky,
+    cholesky_solve,
+    column_square_sums,
+    copy_triangle,
+    inverse_product,
+    product,
+    reciprocal_condition,
+    triangular_inverse,
+    triangular_product,
+)
+from ...errors import NotPositiveSemidefiniteError, SingularSystemError
+from ..contract import Factor, Visitor, shown_of
+from .folds import solve_fold
+from .spectral import not_semidefinite
+from .symmetric_system import SymmetricSystem
+
+# A bound on the relative error below which nobody asks for the condition number itself.
+_NO_DOUBT = {np.dtype(np.float64): 1e-8, np.dtype(np.float32): 1e-3}
+
+
+class CholeskyFactor(Factor):
+    """M + λI = LLᵀ; r/λ = (M + λI)⁻¹ỹ and (1 − h)/λ = column sums of squares of L⁻¹.
+
+    The matrix lives in one triangle and the factor in the other, so another λ costs no memory.
+
+    **Cost**: n³/3 flops per λ, n³/3 more for the complements, only when asked; n² numbers.
+
+    Parameters
+    ----------
+    system : SymmetricSystem
+        Taken over.
+    several : bool
+        Whether more than one λ will be asked for (costs one copy of a triangle).
+    given : bool
+        Whether the kernel matrix came from the user, to be checked for semidefiniteness.
+    """
+
+    many_at_once = False
+    #: λ of the factor at hand, in the units of the matrix.
+    shift: float
+
+    def __init__(self, system: SymmetricSystem, *, several: bool, given: bool = False) -> None:
+        self.system = system
+        self.weighting = system.weighting
+        self.targets = system.targets
+        self.alpha_units = system.alpha_units
+        self.largest = system.norm * system.unit * self.weighting.unit
+        self.rounded = system.rounded * system.unit * self.weighting.unit
+        # beyond this λ the fit is the mean to all digits, and λ itself may leave the type's range
+        self._most = (system.norm or 1.0) / float(np.finfo(self.targets.dtype).eps) ** 2
+        self._diagonal = np.diagonal(system.matrix).copy()
+        self._several = several or given
+        self._alpha: float | None = None
+        self._touched = False
+        if self._several:
+            copy_triangle(system.matrix, to_upper=True)
+        if given:
+            self._check_semidefinite()
+
+    def _check_semidefinite(self) -> None:
+        n = self.n
+        norm = self.system.norm + self.system.tau
+        rounding = 10.0 * n * float(np.finfo(self.targets.dtype).eps) * norm
+        try:
+            self._factor_shifted(rounding)
+        except SingularSystemError:
+            msg = not_semidefinite(
+                "adding rounding to its diagonal does not make it positive definite"
+            )
+            raise NotPositiveSemidefiniteError(msg) from None
+
+    def _factor_shifted(self, shift: float) -> None:
+        matrix = self.system.matrix
+        if self._touched:
+            if not self._several:
+                msg = "the factorisation was lost to an interrupt: fit again"
+                raise RuntimeError(msg)
+            copy_triangle(matrix, to_upper=False)
+        self._touched = True
+        np.fill_diagonal(matrix, self._diagonal + self._diagonal.dtype.type(shift))
+        cholesky(matrix)
+
+    def factor(self, alpha: float) -> None:
+        """Factor at ``alpha`` unless that is the factor at hand."""
+        if self._alpha == alpha:
+            return
+        self._alpha = None
+        self.shift = min(float(self.scaled(alpha)), self._most)
+        try:
+            self._factor_shifted(self.shift)
+        except SingularSystemError as failure:
+            precision = self.targets.dtype.name
+            msg = (
+                f"the kernel matrix plus alpha = {alpha:.3g} on its diagonal is singular in "
+                f"{precision} ({failure}). Use a larger alpha"
+                + (", or float64 rows" if precision == "float32" else "")
+                + (', or solver="spectral"' if alpha > 0 else "")
+            )
+            raise SingularSystemError(msg) from None
+        self.solutions = cholesky_solve(self.system.matrix, self.targets)
+        self._condition: float | None = None
+        self._complements: Array | None = None
+        self._alpha = alpha
+
+    def complements(self) -> Array:
+        """diag of the inverse without the direction u, (n,): (1 − h)/λ at the current λ."""
+        if self._complements is None:
+            alpha = self._alpha or 0.0
+            self.error_estimate(alpha)  # while L is still there
+            self._alpha = None  # an interrupt must not leave half an inverse behind as L
+            triangular_inverse(self.system.matrix)
+            diagonal = column_square_sums(self.system.matrix)
+            u = self.weighting.direction
+            if u is not None:
+                diagonal -= np.square(u, dtype=np.float64) * self._share_of_u()
+            self._complements, self._alpha = diagonal, alpha
+        return self._complements
+
+    def inverse_times(self, B: Array) -> Array:
+        """The inverse without the direction u, at the current λ, times ``B`` (n, m) → (n, m)."""
+        self.complements()  # L becomes its inverse
+        product = inverse_product(self.system.matrix, B)
+        u = self.weighting.direction
+        if u is not None:
+            product = add_rank_one(product, u, (u @ B) * B.dtype.type(-self._share_of_u()))
+        return product
+
+    def _excess(self, alpha: float) -> float:
+        """How many times λ is larger than the one that was factored; nearly always one."""
+        return max(float(self.scaled(alpha)) / self.shift, 1.0) if self.shift else 1.0
+
+    def _share_of_u(self) -> float:
+        return 1.0 / (self.system.tau + self.shift)
+
+    def visit(self, alphas: Array, visitor: Visitor, sample: Array | None = None) -> None:
+        t = self.targets.shape[1]
+        residuals = np.empty((self.n, t, alphas.size), self.targets.dtype)
+        complements = np.empty((self.n, alphas.size))
+        for i, alpha in enumerate(alphas):
+            self.factor(float(alpha))
+            residuals[:, :, i] = self.solutions
+            complements[:, i] = self.complements()
+        shown_of(sample, visitor)(slice(0, self.n), residuals, complements)
+
+    def errors_without(self, alphas: Array, removed: Array) -> Array:
+        errors = np.empty((removed.size, self.targets.shape[1], alphas.size), self.targets.dtype)
+        u = self.weighting.direction
+        for i, alpha in enumerate(alphas):
+            self.factor(float(alpha))
+            self.complements()  # L becomes its inverse
+            inverse = self._inverse_block(removed)
+            if u is not None:
+                inverse -= np.outer(u[removed], u[removed]) * inverse.dtype.type(self._share_of_u())
+            errors[:, :, i] = solve_fold(inverse, self.solutions[removed])
+        return errors
+
+    def _inverse_block(self, rows: Array) -> Array:
+        """The rows and columns ``rows`` (m,) of the inverse: L⁻ᵀL⁻¹ by blocks of rows of L⁻¹."""
+        block = np.zeros((rows.size, rows.size), self.targets.dtype)
+        for piece in blocks(self.n, TILE):
+            part = self.system.matrix[piece, rows]
+            part[np.arange(piece.start, piece.stop)[:, None] < rows] = 0.0  # above the diagonal
+            block += part.T @ part
+        return block
+
+    def settle(self) -> None:
+        self.system.settle()
+
+    @property
+    def takes_rows(self) -> bool:  # type: ignore[override]
+        return self.system.takes_rows
+
+    def log_determinants(self, alphas: Array) -> Array:
+        directions = self.n - (self.weighting.direction is not None)
+        totals = np.empty(alphas.size)
+        for i, alpha in enumerate(alphas):
+            self.factor(float(alpha))
+            # the diagonal of L, or of its inverse
+            half = np.log(np.diagonal(self.system.matrix).astype(np.float64)).sum()
+            totals[i] = 2.0 * (half if self._complements is None else -half)
+            if self.weighting.direction is not None:
+                totals[i] += np.log(self._share_of_u())
+            totals[i] += directions * np.log(self._excess(float(alpha)))
+        return totals + directions * sum(np.log(unit) for unit in self.alpha_units)
+
+    def energies(self, alphas: Array) -> Array:
+        energies = np.empty((self.targets.shape[1], alphas.size))
+        for i, alpha in enumerate(alphas):
+            self.factor(float(alpha))
+            energies[:, i] = np.einsum("it,it->t", self.targets, self.solutions, dtype=np.float64)
+            energies[:, i] /= self._excess(float(alpha))
+        return energies / self.system.unit
+
+    def sensitivities(self, alpha: float, queries: Array) -> Array:
+        self.factor(alpha)
+        self.complements()  # L becomes its inverse
+        Q = self.system.queries(queries)
+        u, excess = self.weighting.direction, self._excess(alpha)
+        along = None if u is None else product(Q.T, u[:, None])[:, 0]
+        found = inverse_product(self.system.matrix, Q, in_place=True)
+        if excess != 1.0:
+            found /= found.dtype.type(excess)
+        if u is not None and along is not None:
+            # less the share of u in the inverse, and the share of the mean: u² = √w u/‖√w‖
+            share = 1.0 / self.weighting.total_root - along * (self._share_of_u() / excess)
+            found = add_rank_one(found, u, share.astype(found.dtype))
+        return self.weighting.scale(found)
+
+    def variances(self, alpha: float, queries: Array, prior: Array) -> Array:
+        self.factor(alpha)
+        self.complements()  # L becomes its inverse
+        centred = self.system.prior(queries, prior)
+        Q = self.system.queries(queries)
+        u = self.weighting.direction
+        along: float | Array = 0.0
+        if u is not None:
+            along = np.square(product(Q.T, u[:, None])[:, 0], dtype=np.float64) * self._share_of_u()
+        half = triangular_product(self.system.matrix, Q, in_place=True)
+        explained = np.einsum("im,im->m", half, half, dtype=np.float64) - along
+        return centred - explained * self.system.unit + self._variance_of_mean(alpha)
+
+    def degrees_of_freedom(self, alphas: Array) -> Array:
+        dof = np.empty(alphas.size)
+        for i, alpha in enumerate(alphas):
+            self.factor(float(alpha))
+            dof[i] = self.n - self.shift * self.complements().sum()
+        return dof
+
+    def coefficients(self, alphas: Array) -> tuple[Array, Array]:
+        A = np.empty_like(self.targets)
+        for alpha in np.unique(alphas):
+            self.factor(float(alpha))
+            excess = A.dtype.type(self._excess(float(alpha)))
+            A[:, alphas == alpha] = self.solutions[:, alphas == alpha] / excess
+        return self.system.expansion(A)
+
+    def error_estimate(self, alpha: float) -> float:
+        eps = float(np.finfo(self.targets.dtype).eps)
+        shift = min(float(self.scaled(alpha)), self._most)
+        norm = self.system.norm + shift
+        eps *= (self.system.rounded + shift) / norm if norm > 0 else 1.0
+        bound = eps * norm / shift if shift > 0 else np.inf
+        if bound <= _NO_DOUBT[self.targets.dtype]:
+            return bound  # small enough: an estimate would cost more
+        self.factor(alpha)
+        if self._condition is None:
+            rcond = reciprocal_condition(self.system.matrix, norm)
+            self._condition = 1.0 / rcond if rcond > 0 else np.inf
+        return min(bound, eps * self._condition)

@@ -1,0 +1,295 @@
+"""Rows of features as the linear solvers see them: centred, scaled by √w, of magnitude one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ...arrays import Array, unit_near
+from ...kernels import Linear
+from ...kernels.tiles import kernel_matrix, kernel_rectangle
+from ...rows import DenseRows, Rows, rows_of
+from ...rows.base import row_blocks
+from .symmetric_system import SymmetricSystem
+from .weighting import Weighting
+
+# Numbers of the rows in one block of a pass.
+_PASS = 16_777_216
+
+
+@dataclass(frozen=True)
+class CentredRows:
+    """x̃ = √w (x − mean) / unit for n rows of d features, dense or sparse, computed when needed.
+
+    ``unit`` is a power of two near the largest feature, so that squares neither overflow nor
+    vanish and nothing is rounded; the kernel of these rows is the original one over unit².
+
+    Sparse rows are centred by a projection, which loses digits where a mean is far from zero. A
+    feature that every row has can be so, and loses its mean here at once: it is no less sparse.
+    Features that no row has can be left out (:meth:`compact`). Whoever asks about other rows gives
+    them as they are.
+    """
+
+    rows: Rows  # the occupied features, less the shift
+    weighting: Weighting
+    mean: Array  # of these rows (d,), float64; zero without an intercept
+    unit: float
+    shift: Array  # (d,): what was taken off the user's rows
+    occupied: Array | None = None  # which of the user's features these are; None: all of them
+    width: int = 0  # how many the user has, where these are not all
+
+    @classmethod
+    def of(cls, X: Any, weighting: Weighting) -> CentredRows:
+        """Of an array (n, d) or a CSR matrix."""
+        rows = rows_of(X)
+        mean, shift = weighting.mean(rows), np.zeros(rows.shape[1])
+        if weighting.direction is not None:
+            constants = rows.constants()  # such a feature is centred to zero, not to rounding
+            mean = np.where(np.isnan(constants), mean, constants)
+            everywhere = rows.everywhere()
+            if everywhere.size:
+                shift[everywhere] = mean[everywhere]
+                rows = rows.shifted(shift)
+                mean = weighting.mean(rows)
+        return cls(rows, weighting, mean, unit_near(rows.peak()), shift)
+
+    @property
+    def alpha_units(self) -> tuple[float, ...]:
+        """What λ has to be divided by for these rows."""
+        return self.unit, self.unit, self.weighting.unit
+
+    def in_user_units(self, square: float) -> float:
+        """A square of these rows as the user's λ would see it; at most the largest number."""
+        for unit in self.alpha_units:
+            square *= unit
+        return min(square, float(np.finfo(np.float64).max))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and features."""
+        return self.rows.shape
+
+    def scaled_to_one(self, dtype: np.dtype) -> CentredRows:
+        """The same x̃ from rows of magnitude one, in another precision; these if it is theirs."""
+        if dtype == self.rows.dtype:
+            return self
+        factor = 1.0 / self.unit
+        rows = (self.rows if self.unit == 1.0 else self.rows.scaled(factor)).astype(dtype)
+        return replace(
+            self,
+            rows=rows,
+            weighting=self.weighting.astype(dtype),
+            mean=self.mean * factor,
+            unit=1.0,
+            shift=self.shift * factor,
+        )
+
+    def compact(self) -> CentredRows:
+        """The same without features that no row has, where these are many."""
+        occupied = self.rows.occupied()
+        if occupied is None:
+            return self
+        return replace(
+            self,
+            rows=self.rows.columns(occupied),
+            mean=self.mean[occupied],
+            shift=self.shift[occupied],
+            occupied=occupied,
+            width=self.shape[1],
+        )
+
+    def owned(self) -> CentredRows:
+        """The same with a copy of the rows, which nobody else can change."""
+        return replace(self, rows=self.rows.copy())
+
+    # --- products with x̃ ---
+
+    def times(self, V: Array, rows: slice | Array = slice(None)) -> Array:
+        """X̃V for ``V`` (d, t) → (n, t), or for some rows (b, t)."""
+        if self.rows.sparse and _everything(rows):  # centred by projection: uᵀX̃ is zero
+            return self._without_mean(self._scaled(self.rows.product(V)))
+        some = self.rows if _everything(rows) else self.rows[rows]
+        return self.block_times(V, some, rows)
+
+    def block_times(self, V: Array, block: Rows, rows: slice | Array) -> Array:
+        """X̃V for ``V`` (d, t) and a block of the rows → (b, t)."""
+        return self.weighting.scale(self._products(block, V), rows)
+
+    def passes(self) -> Iterator[tuple[slice, Rows]]:
+        """All rows in order, a block at a time: many of them, unless they have to be read."""
+        return self.rows.row_blocks(max(4096, _PASS // max(1, self.shape[1])))
+
+    def transposed_times(self, U: Array, *, centred: bool = False) -> Array:
+        """X̃ᵀU for ``U`` (n, t) → (d, t); ``centred`` says that uᵀU is zero."""
+        if self.rows.sparse and not centred:
+            U = self._without_mean(U.copy())
+        root = self.weighting.root
+        if root is not None:
+            U = U * root[:, None]
+        if self.rows.sparse:
+            result = self.rows.transposed_product(U)
+        else:
+            result = self.rows.transposed_times(U, self.mean)
+        if self.unit != 1.0:
+            result *= result.dtype.type(1.0 / self.unit)
+        return result
+
+    def _scaled(self, result: Array) -> Array:
+        """√w / unit times rows (n, t), in place."""
+        if self.unit != 1.0:
+            result *= result.dtype.type(1.0 / self.unit)
+        return self.weighting.scale(result)
+
+    def _without_mean(self, U: Array) -> Array:
+        """U − uuᵀU (n, t), in place."""
+        u = self.weighting.direction
+        if u is None:
+            return U
+        if self.weighting.root is None:  # all entries of u are the same
+            U -= U.sum(axis=0) / U.dtype.type(U.shape[0])
+        else:
+            U -= u[:, None] * np.einsum("i,ij->j", u, U)
+        return U
+
+    def like(self, X: Any, V: Array) -> Array:
+        """(x − mean)ᵀV / unit for other rows (b, d) → (b, t): not scaled by weights."""
+        return self._products(self._other(X), V)
+
+    def _other(self, X: Any) -> Rows:
+        """Other rows as these are: with their features, less the shift."""
+        rows = X if isinstance(X, Rows) else rows_of(X)
+        if self.occupied is not None:
+            rows = rows.columns(self.occupied)
+        return rows.shifted(self.shift) if self.shift.any() else rows
+
+    def _products(self, rows: Rows, V: Array) -> Array:
+        result = rows.times(V, self.mean)
+        result *= result.dtype.type(1.0 / self.unit)
+        return result
+
+    def squares(self) -> Array:
+        """|x̃|² (n,), in float64."""
+        squares = self._squares(self.rows)
+        root = self.weighting.root
+        return squares if root is None else squares * np.square(root, dtype=np.float64)
+
+    def squares_of(self, X: Any) -> Array:
+        """|x − mean|² / unit² for other rows (b, d) → (b,), in float64: of all their features."""
+        squares = self._squares(self._other(X))
+        if self.occupied is None:
+            return squares
+        rows = rows_of(X)
+        beyond = rows.squares().astype(np.float64) - rows.columns(self.occupied).squares()
+        return squares + np.maximum(beyond, 0.0) / self.unit / self.unit
+
+    def _squares(self, rows: Rows) -> Array:
+        if not rows.sparse:
+            parts = (self._centred(rows[block]) for block in row_blocks(*rows.shape))
+            return np.concatenate([np.square(x, dtype=np.float64).sum(axis=1) for x in parts])
+        inner = rows.product(self.mean[:, None].astype(rows.dtype))
+        squares = rows.squares().astype(np.float64) - 2.0 * inner[:, 0] + self.mean @ self.mean
+        return np.maximum(squares, 0.0) / self.unit / self.unit
+
+    def gram(self) -> Array:
+        """X̃ᵀX̃ (d, d) in float64. Cost: nd² multiplications or fewer, one pass over the rows."""
+        return self.rows.gram(self.mean, 1.0 / self.unit, self.weighting.root)
+
+    # --- x̃ as numbers: for solvers whose factors are dense ---
+
+    def __getitem__(self, rows: slice | Array) -> Array:
+        """x̃ for some rows (b, d)."""
+        return self.weighting.scale(self._centred(self.rows[rows]), rows)
+
+    def centred_like(self, X: Any) -> Array:
+        """(x − mean) / unit for other rows (b, d)."""
+        return self._centred(self._other(X))
+
+    def _centred(self, rows: Rows) -> Array:
+        block = rows.dense()
+        block -= self.mean.astype(block.dtype)
+        block *= block.dtype.type(1.0 / self.unit)
+        return block
+
+    # --- as a kernel: only up to an offset, which the intercept sets aside ---
+
+    def kernel_rows(self, X: Any = None) -> Rows:
+        """(x − an offset) / unit for all rows, or for others: not scaled by weights."""
+        rows = self.rows if X is None else self._other(X).like(self.rows)
+        if rows.sparse:
+            return rows.scaled(1.0 / self.unit)
+        return DenseRows(self._centred(rows))
+
+    def leftover_variances(self, X: Any, axes: Array, gains: Array, alpha: float) -> Array:
+        """λ xᵀ(XᵀX + λ)⁻¹x for other rows (b, d): what the rows of the fit leave unknown of f.
+
+        ``gains`` (k,) are 1/(s² + λ) along ``axes`` (d, k); beyond these nothing is known.
+        """
+        seen = np.square(self.like(X, axes), dtype=np.float64)
+        left = alpha / self.weighting.unit * (seen @ gains)
+        if axes.shape[1] < axes.shape[0]:
+            beyond = self.squares_of(X) - seen.sum(axis=1)
+            left += self.unit**2 * np.maximum(beyond, 0.0)
+        return left
+
+    def hyperplane(self, V: Array, means: Array) -> tuple[Array, Array]:
+        """Coefficients (d, t) and intercepts (t,) in the user's units, from those of x̃ and ỹ."""
+        coef = V / V.dtype.type(self.unit)
+        intercepts = means - self.mean @ coef - self.shift @ coef
+        if self.occupied is not None:  # what no row has, has no weight
+            coef, there = np.zeros((self.width, coef.shape[1]), coef.dtype), coef
+            coef[self.occupied] = there
+        return coef, intercepts
+
+
+def _everything(rows: slice | Array) -> bool:
+    return isinstance(rows, slice) and rows == slice(None)
+
+
+@dataclass
+class DualFeatures(SymmetricSystem):
+    """X̃X̃ᵀ as a kernel matrix (n, n), whose solution is a hyperplane all the same."""
+
+    rows: CentredRows | None = None
+    takes_rows: ClassVar[bool] = True
+
+    def settle(self) -> None:
+        """Take a copy of the rows, with which new ones are compared."""
+        assert self.rows is not None
+        self.rows = self.rows.owned()
+
+    def queries(self, X: Array) -> Array:
+        """New rows (m, d) as the matrix sees them: (n, m)."""
+        return self._centred(self._products(X))
+
+    def prior(self, X: Array, prior: Array) -> Array:
+        """|x|² (m,) of new rows, centred as those of the fit; ``prior`` is not needed."""
+        assert self.rows is not None
+        squares = self.rows.kernel_rows(X).squares().astype(np.float64)
+        return self._centred_prior(self._products(X), squares * self.rows.unit**2)
+
+    def _products(self, X: Array) -> Array:
+        assert self.rows is not None
+        K = kernel_rectangle(Linear(), self.rows.kernel_rows(X).X, self.rows.kernel_rows().X)
+        K *= K.dtype.type(self.rows.unit**2 / self.unit)
+        return K.astype(self.targets.dtype, copy=False)
+
+    @classmethod
+    def of(cls, rows: CentredRows, Y: Array, weighting: Weighting) -> DualFeatures:
+        """In the precision of ``Y``. Cost: n²d multiplications; n² numbers."""
+        prepared = rows.kernel_rows().X.astype(Y.dtype, copy=False)
+        K = kernel_matrix(Linear(), prepared, both_triangles=False)
+        system = cls.prepare(K, Y, weighting, rows.unit**2)
+        assert isinstance(system, cls)
+        system.rows = rows
+        return system
+
+    def expansion(self, A: Array) -> tuple[Array, Array]:
+        """Coefficients (d, t) and intercepts (t,)."""
+        assert self.rows is not None
+        C, _ = super().expansion(A)
+        rows = self.rows
+        V = rows.rows.transposed_times(C, rows.mean) * C.dtype.type(rows.unit)
+        return rows.hyperplane(V, self.means)

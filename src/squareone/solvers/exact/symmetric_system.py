@@ -1,0 +1,178 @@
+"""The kernel matrix made ready for a factorisation, in place: weights in, intercept set aside."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from ...arrays import Array, frobenius_norm, lower_tiles, power_of_two, symmetric_product
+from ...threads import for_each
+from .weighting import Weighting
+
+# Beyond these the squares of entries leave the range of the type: the matrix is rescaled.
+_SAFE = {np.dtype(np.float64): (1e-100, 1e100), np.dtype(np.float32): (1e-12, 1e12)}
+
+# Share of the norm left by the projection below which its formula is rounding more than anything.
+_ALMOST_CONSTANT = 1e-3
+
+
+@dataclass
+class SymmetricSystem:
+    """The lower triangle of M = B̃ + τuuᵀ with B = √W K √W, B̃ = (I − uuᵀ)B(I − uuᵀ).
+
+    Without an intercept M = B. With one, u is made an eigenvector with an eigenvalue τ of at
+    least twice the largest other one: well separated for an eigendecomposition, harmless for
+    Cholesky, and what it adds to the inverse, uuᵀ/(τ + λ), is known.
+
+    Attributes
+    ----------
+    matrix : array (n, n)
+    weighting : Weighting
+    targets : array (n, t)
+        ỹ, scaled by √w and projected.
+    means : array (t,)
+        What centring took off the targets.
+    coupling : array (n,) or None
+        Bu, from which the intercept is computed.
+    tau : float
+        τ, zero without an intercept.
+    unit : float
+        A power of two: K is in units of it. One unless its entries are extreme.
+    norm : float
+        At least the spectral norm of B̃, as it stands in the matrix.
+    rounded : float
+        What rounding is relative to: at least that norm, and more where the projection took off
+        most of the matrix, whose rounding stays.
+    """
+
+    matrix: Array
+    weighting: Weighting
+    targets: Array
+    means: Array
+    coupling: Array | None
+    tau: float
+    unit: float
+    norm: float
+    rounded: float
+
+    @classmethod
+    def prepare(
+        cls, K: Array, Y: Array, weighting: Weighting, unit: float = 1.0
+    ) -> SymmetricSystem:
+        """Take over ``K`` (n, n), lower triangle, in units of ``unit``, and targets ``Y`` (n, t).
+
+        Cost: two or three passes over the triangle.
+        """
+        targets, means = weighting.targets(Y)
+        unit *= _scale_rows_and_columns(K, weighting.root)
+        norm = frobenius_norm(K)
+        u = weighting.direction
+        if u is None:
+            return cls(K, weighting, targets, means, None, 0.0, unit, norm, norm)
+        coupling = symmetric_product(K, u)
+        inner = float(u.astype(np.float64) @ coupling)
+        off = (0.5 * inner * u - coupling).astype(K.dtype)  # K + u offᵀ + off uᵀ is projected
+        projected = _projected_norm(norm, u, coupling)
+        if projected > _ALMOST_CONSTANT * norm:
+            tau = 2.0 * projected
+            _add_outer(K, u, off + (0.5 * tau * u).astype(K.dtype))
+        else:  # the rows are nearly equal: look at what is left, which may be rounding alone
+            _add_outer(K, u, off)
+            projected = frobenius_norm(K)
+            if projected <= 4.0 * K.shape[0] * float(np.finfo(K.dtype).eps) * norm:
+                K[...], projected = 0.0, 0.0
+            tau = 2.0 * projected or 1.0
+            _add_outer(K, u, (0.5 * tau * u).astype(K.dtype))
+        # errors of the entries are independent: together they have the norm of √n of them
+        rounded = max(projected, norm / np.sqrt(K.shape[0])) if projected > 0 else 0.0
+        return cls(K, weighting, targets, means, coupling, tau, unit, projected, rounded)
+
+    #: Whether new rows are asked about by their features instead of their kernel values.
+    takes_rows: ClassVar[bool] = False
+
+    @property
+    def alpha_units(self) -> tuple[float, float]:
+        """What λ has to be divided by for this matrix."""
+        return self.unit, self.weighting.unit
+
+    def settle(self) -> None:
+        """Nothing of the user's is needed any more."""
+
+    def queries(self, K: Array) -> Array:
+        """Kernel values (m, n) of new rows with those of the fit, as the matrix sees them: (n, m).
+
+        f(x) is their product with (B̃ + λ)⁻¹ỹ, plus the mean of y. ``K`` is taken over.
+        """
+        if self.unit != 1.0:
+            K /= K.dtype.type(self.unit)
+        return self._centred(K)
+
+    def prior(self, K: Array, prior: Array) -> Array:
+        """k(x, x) (m,) of new rows; with an intercept that of f less its mean over the fit."""
+        return self._centred_prior(K / K.dtype.type(self.unit), prior)
+
+    def _centred(self, K: Array) -> Array:
+        """√w K less its mean over the rows of the fit; ``K`` (m, n) is a fresh copy."""
+        if self.weighting.root is not None:
+            K *= self.weighting.root
+        if self.coupling is not None:
+            K -= (self.coupling / self.weighting.total_root).astype(K.dtype)
+        return K.T
+
+    def _centred_prior(self, K: Array, prior: Array) -> Array:
+        if self.coupling is None:
+            return prior.astype(np.float64)
+        u, total = self.weighting.direction, self.weighting.total_root
+        assert u is not None
+        share = u.astype(np.float64) if self.weighting.root is None else u * self.weighting.root
+        inner = float(u.astype(np.float64) @ self.coupling) / total**2
+        return prior + self.unit * (inner - 2.0 * (K @ share) / total)
+
+    def expansion(self, A: Array) -> tuple[Array, Array]:
+        """Kernel coefficients (n, t) and intercepts (t,) from solutions A = (B̃ + λ)⁻¹ỹ (n, t)."""
+        C = self.weighting.scale(A / A.dtype.type(self.unit))
+        if self.coupling is None:
+            return C, np.zeros(A.shape[1])
+        shift = self.coupling.astype(np.float64) @ A
+        return C, self.means - shift / self.weighting.total_root
+
+
+def _scale_rows_and_columns(K: Array, root: Array | None) -> float:
+    low, high = _SAFE[K.dtype]
+    peak = float(np.max(np.abs(np.diagonal(K))))
+    unit = 1.0 if low < peak < high else power_of_two(np.diagonal(K))
+    if root is None and unit == 1.0:
+        return unit
+
+    def scale(tile: tuple[slice, slice]) -> None:
+        rows, columns = tile
+        out = K[tile]
+        if unit != 1.0:
+            out /= K.dtype.type(unit)
+        if root is not None:
+            out *= root[rows, None]
+            out *= root[columns]
+
+    for_each(scale, lower_tiles(K.shape[0]))
+    return unit
+
+
+def _projected_norm(norm: float, u: Array, coupling: Array) -> float:
+    """A bound on ‖B̃‖, from ‖B̃‖_F² = ‖B‖_F² − 2‖Bu‖² + (uᵀBu)² and the rounding of that."""
+    m = coupling.astype(np.float64)
+    squared = norm**2 - 2.0 * float(m @ m) + float(u.astype(np.float64) @ m) ** 2
+    rounding = 0.1 * float(np.sqrt(np.finfo(u.dtype).eps)) * norm
+    return float(np.sqrt(max(squared, 0.0))) + rounding
+
+
+def _add_outer(K: Array, u: Array, z: Array) -> None:
+    """K ← K + uzᵀ + zuᵀ on the lower triangle."""
+
+    def add(tile: tuple[slice, slice]) -> None:
+        rows, columns = tile
+        left = np.column_stack([u[rows], z[rows]])
+        K[tile] += left @ np.vstack([z[columns], u[columns]])
+
+    for_each(add, lower_tiles(K.shape[0]))

@@ -1,0 +1,1 @@
+"""Solvers for models of few centers."""

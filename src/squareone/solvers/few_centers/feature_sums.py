@@ -1,0 +1,164 @@
+"""What a ridge regression needs of its rows: sums, which can be added and taken apart again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...arrays import (
+    TILE,
+    Array,
+    add_gram,
+    blocks,
+    divide_by_cholesky,
+    lower_copy,
+)
+from ...threads import for_each
+from ..keeping import State
+from .center_basis import CenterBasis
+
+
+@dataclass
+class FeatureSums:
+    """Sums over rows with features z (k,), targets ỹ and weights w; rows come scaled by √w.
+
+    Attributes
+    ----------
+    gram : array (k, k)
+        Σ w zzᵀ: its lower triangle.
+    first : array (k,)
+        Σ w z.
+    cross : array (k, t)
+        Σ w z ỹᵀ.
+    targets : array (t,)
+        Σ w ỹ.
+    total : float
+        Σ w.
+    """
+
+    gram: Array
+    first: Array
+    cross: Array
+    targets: Array
+    total: float = 0.0
+
+    @classmethod
+    def zero(cls, k: int, t: int) -> FeatureSums:
+        """Of no rows."""
+        return cls(np.zeros((k, k)), np.zeros(k), np.zeros((k, t)), np.zeros(t))
+
+    @classmethod
+    def from_state(cls, state: State) -> FeatureSums:
+        """What :meth:`state` gave."""
+        gram, first, cross, targets = (
+            state[name].copy() for name in ("gram", "first", "cross", "targets")
+        )
+        return cls(gram, first, cross, targets, float(state["total"]))
+
+    def state(self, rows: int) -> State:
+        """The sums over the first ``rows`` rows, as arrays."""
+        return {
+            "gram": self.gram,
+            "first": self.first,
+            "cross": self.cross,
+            "targets": self.targets,
+            "total": np.array(self.total),
+            "rows": np.array(rows),
+        }
+
+    def add(self, Z: Array, targets: Array, root: Array | None) -> None:
+        """Some rows ``Z`` (b, k) and ``targets`` (b, t), both scaled by √w ``root`` (b,).
+
+        **Cost**: bk² flops.
+        """
+        add_gram(self.gram, Z)
+        ones = np.ones(Z.shape[0], Z.dtype) if root is None else root
+        beside = np.vstack([ones, targets.T])
+
+        def add(columns: slice) -> None:
+            first, *cross = beside @ Z[:, columns]  # Z is read once
+            self.first[columns] += first
+            self.cross[columns] += np.transpose(cross)
+
+        for_each(add, blocks(Z.shape[1], TILE))
+        self.targets += ones @ targets
+        self.total += float(np.square(ones, dtype=np.float64).sum())
+
+    def without(self, other: FeatureSums) -> FeatureSums:
+        """The sums over the rows that are not in ``other``."""
+        return FeatureSums(
+            self.gram - other.gram,
+            self.first - other.first,
+            self.cross - other.cross,
+            self.targets - other.targets,
+            self.total - other.total,
+        )
+
+    def divided(self, basis: CenterBasis, dtype: np.dtype) -> FeatureSums:
+        """Sums of features L⁻¹z, for the factor L (k, k) of a basis; the matrix in ``dtype``.
+
+        Cost: k³ flops, and k² numbers.
+        """
+        gram = lower_copy(self.gram, dtype)
+        divide_by_cholesky(gram, basis.factor_in(dtype))
+        first, *cross = basis.forward(np.column_stack([self.first, self.cross])).T
+        return FeatureSums(gram, first, np.transpose(cross), self.targets, self.total)
+
+    def centre(self) -> None:
+        """Sums of the same with z and ỹ less their means: what an intercept leaves."""
+        if self.total > 0:
+            mean = self.first / self.total
+            self.gram -= np.outer(mean, self.first)
+            self.cross -= np.outer(mean, self.targets)
+
+
+class JointSums:
+    """The same over rows (z, ỹ, 1), scaled by √w: one product gives all of them.
+
+    Beside the features' own product that of the others is a few columns more, where it would be
+    another pass over the rows.
+
+    Parameters
+    ----------
+    k, t : int
+        Features and targets.
+    """
+
+    def __init__(self, k: int, t: int) -> None:
+        self.k, self.t = k, t
+        self._matrix = np.zeros((k + t + 1, k + t + 1))
+
+    @classmethod
+    def of(cls, sums: FeatureSums) -> JointSums:
+        """Go on from other sums."""
+        k, t = sums.cross.shape
+        found = cls(k, t)
+        found._matrix[:k, :k], found._matrix[k:-1, :k] = sums.gram, sums.cross.T
+        found._matrix[-1, :k], found._matrix[-1, k:-1] = sums.first, sums.targets
+        found._matrix[-1, -1] = sums.total
+        return found
+
+    def beside(self, rows: Array, targets: Array, root: Array | None, part: slice) -> None:
+        """Write ``targets`` (b, t) and √w beside the features in a part of ``rows`` (b, k + t + 1).
+
+        Row by row it is a long way from one to the next: best where they are in the cache.
+        """
+        rows[part, self.k : -1] = targets[part]
+        rows[part, -1] = 1.0 if root is None else root[part]
+
+    def add(self, rows: Array) -> None:
+        """Some rows (b, k + t + 1). Cost: b(k + t)² flops."""
+        add_gram(self._matrix, rows)
+
+    def state(self, rows: int) -> State:
+        """The sums over the first ``rows`` rows, as arrays of their own."""
+        return {name: array.copy() for name, array in self.apart().state(rows).items()}
+
+    def apart(self) -> FeatureSums:
+        """What was summed; its matrix is a view, which is not added to again."""
+        M, k = self._matrix, self.k
+        first, cross, targets = (
+            np.array(part, order="C") for part in (M[-1, :k], M[k:-1, :k].T, M[-1, k:-1])
+        )
+        return FeatureSums(M[:k, :k], first, cross, targets, float(M[-1, -1]))

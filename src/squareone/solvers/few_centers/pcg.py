@@ -1,0 +1,364 @@
+"""``pcg``: the rectangle's system by preconditioned conjugate gradients: nothing n x m is held."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ...arrays import Array, blocks
+from ...rows import Rows, rows_of
+from ..contract import Factor, Visitor
+from ..exact.weighting import Weighting
+from ..keeping import Forgetful, Keeper, State
+from ..krylov.normal_equations import Limits, unwatched
+from .center_basis import CenterBasis
+from .conjugate_gradients import Progress, conjugate_gradients
+from .dropped_centers import lost_energy
+from .normal_passes import NormalPasses
+from .pcg_leverages import PcgLeverages
+from .preconditioner import Preconditioner
+
+#: Rows of the preconditioner, in multiples of the centers; steps that are expected at one λ.
+PRECONDITIONED_BY, ITERATIONS = 4, 10
+# Rows over which degrees of freedom are estimated where nobody has asked about others.
+_DOF_ROWS = 2048
+# Rows over which the explained share of the trace is taken.
+_TRACE_ROWS = 10_000
+
+
+class PcgFactor(Factor):
+    """(Z̃ᵀZ̃ + λ)a = Z̃ᵀỹ with z(x) = L⁻¹k(x): the same solution as ``rectangle`` has.
+
+    Every step is one pass over the rows, whose kernel values are made, used and forgotten. Each λ
+    is solved for by itself, beginning with the solution of the nearest one.
+
+    Leverages are estimated from those that the preconditioner gives to each row, and from their
+    sum, which random probes show.
+
+    **Cost**: a pass is nr(d + 2t) multiplications; the preconditioner r²(4d + 8r) and r² numbers
+    once, r³/3 per λ; r² numbers for the factor of the kernel matrix between the centers.
+
+    Parameters
+    ----------
+    basis : CenterBasis
+    rows : Rows
+    Y : array (n, t)
+    weighting : Weighting
+        Its weights may be zero for rows that are left out.
+    center_rows : array (r,)
+        Which of the rows each center is; −1 for one that is no row.
+    limits : Limits
+    seed : int
+    start : float or None
+        A λ that a smaller model found to be good.
+    keeper : Keeper, optional
+        Keeps solutions on the way, and gives back those of an earlier attempt.
+    """
+
+    takes_rows = True
+    many_at_once = False
+
+    def __init__(
+        self,
+        basis: CenterBasis,
+        rows: Rows,
+        Y: Array,
+        weighting: Weighting,
+        center_rows: Array,
+        limits: Limits,
+        seed: int,
+        start: float | None = None,
+        keeper: Keeper | None = None,
+    ) -> None:
+        self.centers = basis
+        self.rows = rows
+        self.weighting = weighting
+        self.limits = limits
+        self.targets, self.means = weighting.targets(Y)
+        self._Y = Y
+        self._seed = seed
+        self._center_rows = center_rows
+        self.start = start
+        shift = None if weighting.direction is None else basis.typical_values()
+        self._passes = NormalPasses(basis, rows, weighting, shift)
+        self._preconditioner = self._prepared(shift)
+        self._right = self._passes.transposed(self.targets)
+        self.alpha_units = (basis.unit, weighting.unit)
+        self._top = self._preconditioner.largest()
+        self.largest = self.rounded = self._top * basis.unit * weighting.unit
+        self._conditions: dict[float, float] = {}
+        self.iterations, self.residual, self.shortfall = 0, np.nan, 0.0
+        self._keeper = keeper or Forgetful()
+        self._solutions: dict[float, Array] = {}
+        self._earlier = self._restored()
+        self._leverages = PcgLeverages(self._passes, self._preconditioner, self._members, seed)
+        self._dof: dict[float, float] = {}
+        self._without: dict[bytes, PcgFactor] = {}
+
+    def _prepared(self, shift: Array | None) -> Preconditioner:
+        """From random rows of positive weight."""
+        root = self.weighting.root
+        there = np.arange(self.n) if root is None else np.flatnonzero(root)
+        size = min(there.size, max(PRECONDITIONED_BY * self.centers.size, 256))
+        rng = np.random.RandomState(self._seed)
+        chosen = self._members = np.sort(rng.choice(there, size, replace=False))
+        some = None if root is None else root[chosen]
+        part = float(size) if some is None else float(np.square(some, dtype=np.float64).sum())
+        share = 1.0 if size == there.size else self.weighting.total_root**2 / part
+        intercept = self.weighting.direction is not None
+        return Preconditioner(self.centers, self.rows[chosen], some, share, intercept, shift)
+
+    # --- solving ---
+
+    def _restored(self) -> dict[float, Array]:
+        """Solutions that an earlier attempt had found."""
+        state = dict(self._keeper.restored("solutions") or {})
+        self.iterations = int(state.pop("steps", np.array(0)))
+        return {float(name): values.copy() for name, values in state.items()}
+
+    def _state(self) -> State:
+        """The solutions so far, and the steps they took."""
+        solutions = {repr(alpha): a for alpha, a in self._solutions.items()}
+        return {**solutions, "steps": np.array(self.iterations)}
+
+    def _keep(self, alpha: float, progress: Progress) -> None:
+        self._keeper.keep("solving", lambda: {**progress.state(), "alpha": np.array(alpha)})
+
+    def _before(self, alpha: float) -> Progress | None:
+        """How far an earlier attempt had come at this λ."""
+        state = self._keeper.restored("solving")
+        if state is None or float(state["alpha"]) != alpha:
+            return None
+        return Progress.from_state(state)
+
+    def solve(
+        self,
+        alpha: float,
+        right: Array,
+        tolerance: float,
+        start: Array | None,
+        *,
+        kept: bool = False,
+    ) -> tuple[Array, float, int]:
+        """(Z̃ᵀZ̃ + λ)⁻¹ times columns (r, c), the relative residual, and the steps it took."""
+        shift = float(self.scaled(alpha))
+        solution, residuals, steps = conjugate_gradients(
+            lambda A: self._passes.normal(A) + shift * A,
+            lambda B: self._preconditioner.solve(shift, B),
+            right,
+            tolerance,
+            self.limits.most,
+            start,
+            self.limits.watch,
+            self._before(alpha) if kept else None,
+            partial(self._keep, alpha) if kept else lambda progress: None,
+        )
+        return solution, float(residuals.max(initial=0.0)), steps
+
+    def _found_earlier(self, alpha: float) -> bool:
+        """Take the solution of an earlier attempt, and see what it leaves: one pass."""
+        found = self._earlier.pop(alpha, None)
+        if found is None:
+            return False
+        left = self._right - self._passes.normal(found) - float(self.scaled(alpha)) * found
+        whole = np.linalg.norm(self._right, axis=0)
+        shares = np.linalg.norm(left, axis=0) / np.where(whole > 0, whole, 1.0)
+        self.residual = float(shares.max(initial=0.0))
+        self.shortfall = max(self.shortfall, self.residual)
+        self._solutions[alpha] = found
+        return True
+
+    def solution(self, alpha: float) -> Array:
+        """a (r, t) at λ."""
+        if alpha not in self._solutions and not self._found_earlier(alpha):
+            start = None
+            if self._solutions:
+                nearest = min(self._solutions, key=lambda other: abs(np.log(other / alpha)))
+                start = self._solutions[nearest]
+            found, self.residual, steps = self.solve(
+                alpha, self._right, self.limits.tolerance, start, kept=True
+            )
+            self.iterations += steps
+            self.shortfall = max(self.shortfall, self.residual)
+            self._solutions[alpha] = found
+            self._keeper.keep("solutions", self._state)
+        return self._solutions[alpha]
+
+    @property
+    def dear_again(self) -> bool:
+        """Whether every λ has to be solved for."""
+        return True
+
+    @property
+    def estimated(self) -> bool:
+        """Whether leverages are estimated."""
+        return True
+
+    @property
+    def leverages_at_hand(self) -> bool:
+        """Whether probes have been made."""
+        return bool(self._dof)
+
+    # --- residuals and leverages ---
+
+    def visit(self, alphas: Array, visitor: Visitor, sample: Array | None = None) -> None:
+        """One λ at a time: see :meth:`chunks`."""
+        (alpha,) = (float(alpha) for alpha in alphas)
+        a = self.solution(alpha)
+        asked = np.arange(self.n) if sample is None else sample
+        factor = self._factor(alpha, asked)
+        shift, total = float(self.scaled(alpha)), 0.0
+        for piece in blocks(asked.size, self.centers.block_rows()):
+            rows = asked[piece]
+            Z = self._passes.features(rows)
+            residuals = (self.targets[rows] - Z @ a.astype(Z.dtype))[:, :, None]
+            complements = self._leverages.complements(rows, Z, shift, factor)
+            total += float(complements.sum())
+            visitor(rows, residuals, complements[:, None])
+        self._dof[alpha] = self.n * (1.0 - total / asked.size)
+
+    def _factor(self, alpha: float, asked: Array) -> float:
+        """By what the preconditioner's leverages of the rows asked about are off, on average."""
+        self._asked = asked
+
+        def solve(right: Array, tolerance: float, start: Array) -> Array:
+            return self.solve(alpha, right, tolerance, start)[0]
+
+        return self._leverages.factor(asked, float(self.scaled(alpha)), solve)
+
+    def left_out(
+        self, alphas: Array, rows: slice | Array, residuals: Array, complements: Array
+    ) -> Array:
+        """A row that is a center takes it along, as far as the preconditioner knows."""
+        errors = super().left_out(alphas, rows, residuals, complements)
+        assert not isinstance(rows, slice)
+        own = np.flatnonzero(np.isin(self._center_rows, rows))
+        if own.size:
+            places = np.searchsorted(rows, self._center_rows[own])
+            alpha = float(alphas[0])
+            errors[places] += self._leverages.further_errors(
+                rows[places],
+                own,
+                float(self.scaled(alpha)),
+                self._factor(alpha, self._asked),
+                self.solution(alpha),
+                errors[places, :, 0],
+                complements[places, 0],
+            )[:, :, None]
+        return errors
+
+    def degrees_of_freedom(self, alphas: Array) -> Array:
+        """An estimate, from the rows that were asked about last, or some random ones."""
+        for alpha in alphas:
+            if float(alpha) not in self._dof:
+                rng = np.random.RandomState(self._seed)
+                size = min(self.n, _DOF_ROWS)
+                sample = np.sort(rng.choice(self.n, size, replace=False))
+                self.visit(np.array([alpha]), lambda rows, left, complements: None, sample)
+        return np.array([self._dof[float(alpha)] for alpha in alphas])
+
+    def errors_without(self, alphas: Array, removed: Array) -> Array:
+        """By a solution of its own, without the centers that are among the rows removed."""
+        key = removed.tobytes()
+        if key not in self._without:
+            self._without[key] = self._fit_without(removed)
+        rest = self._without[key]
+        errors = np.empty((removed.size, self._Y.shape[1], alphas.size), self.targets.dtype)
+        root = self.weighting.root
+        for i, alpha in enumerate(alphas):
+            C, intercepts = rest.coefficients(np.full(self._Y.shape[1], alpha))
+            C = C * C.dtype.type(rest.centers.unit)
+            for piece in blocks(removed.size, self.centers.block_rows()):
+                rows = removed[piece]
+                values = rest.centers.values(self.rows[rows]) @ C + intercepts
+                errors[piece, :, i] = self._Y[rows] - values
+        self.shortfall = max(self.shortfall, rest.shortfall)
+        return errors if root is None else errors * root[removed, None, None]
+
+    def _fit_without(self, removed: Array) -> PcgFactor:
+        """The same rows, with weight zero for those removed: they are passed over."""
+        kept = ~np.isin(self._center_rows, removed)
+        basis = self.centers
+        if not kept.all():
+            basis = CenterBasis(basis.kernel, basis.points[kept], basis.dtype, compact=True)
+        here = self._center_rows[kept][basis.kept] if not kept.all() else self._center_rows
+        weighting = self.weighting.without(removed)
+        return PcgFactor(basis, self.rows, self._Y, weighting, here, self.limits, self._seed)
+
+    @property
+    def dropped_centers(self) -> Array:
+        return self.centers.dropped
+
+    @property
+    def lost_energy(self) -> float:
+        return lost_energy(self.centers, self.rows, self.weighting)
+
+    @property
+    def explained_trace(self) -> float:
+        """The share of Σ k(x, x) that the centers explain, over at most 10,000 random rows."""
+        size = min(self.n, _TRACE_ROWS)
+        sample = np.sort(np.random.RandomState(self._seed).choice(self.n, size, replace=False))
+        explained, whole = 0.0, 0.0
+        for piece in blocks(size, self.centers.block_rows()):
+            block = self.rows[sample[piece]]
+            explained += float(self.centers.explained(block).sum())
+            whole += float(self.centers.kernel.diagonal(block.X).sum(dtype=np.float64))
+        return min(explained / whole, 1.0) if whole > 0 else 1.0
+
+    # --- the model, and new rows ---
+
+    def coefficients(self, alphas: Array) -> tuple[Array, Array]:
+        A = np.column_stack([self.solution(float(alpha))[:, j] for j, alpha in enumerate(alphas)])
+        C = self._passes.coefficients(A)
+        intercepts = np.zeros(C.shape[1])
+        if self.weighting.direction is not None:
+            intercepts = self.means - self._passes.mean() @ C
+        return C / C.dtype.type(self.centers.unit), intercepts
+
+    def settle(self) -> None:
+        self.limits = replace(self.limits, watch=unwatched)
+        self.rows = self._passes.rows = self.rows.copy()
+        self._without.clear()
+        self._keeper = Forgetful()
+
+    def error_estimate(self, alpha: float) -> float:
+        """By the condition of the preconditioner. Cost: r³/3 where it is not that of this λ."""
+        scaled = float(self.scaled(alpha))
+        if scaled == 0.0:
+            return np.inf
+        if alpha not in self._conditions:
+            smallest = max(scaled, self._preconditioner.smallest(scaled))
+            self._conditions[alpha] = 1.0 + self._top / smallest
+        return float(np.finfo(self.targets.dtype).eps) * self._conditions[alpha]
+
+    def energies(self, alphas: Array) -> Array:
+        squares = np.square(self.targets, dtype=np.float64).sum(axis=0)
+        found = np.empty((squares.size, alphas.size))
+        for i, alpha in enumerate(alphas):
+            explained = np.einsum("ij,ij->j", self._right, self.solution(float(alpha)))
+            found[:, i] = np.maximum(squares - explained, 0.0) / self.scaled(alpha)
+        return found / self.centers.unit
+
+    def log_determinants(self, alphas: Array) -> Array:
+        msg = 'pcg knows no determinant, and so no likelihood: use solver="rectangle"'
+        raise AttributeError(msg)
+
+    def sensitivities(self, alpha: float, queries: Any) -> Array:
+        view = self._passes.features_of(rows_of(queries)).T
+        A, _, _ = self.solve(alpha, view.astype(np.float64), self.limits.tolerance, None)
+        found = np.empty((self.n, queries.shape[0]), self.targets.dtype)
+        for piece in blocks(self.n, self.centers.block_rows()):
+            rows = np.arange(piece.start, piece.stop)
+            found[piece] = self._passes.features(rows) @ A.astype(found.dtype)
+        return self._with_mean(found)
+
+    def variances(self, alpha: float, queries: Any, prior: Array) -> Array:
+        """That of f in the space of the centers, and all that they cannot explain of k(x, x)."""
+        unseen = np.maximum(prior - self.centers.explained(rows_of(queries)), 0.0)
+        view = self._passes.features_of(rows_of(queries)).T.astype(np.float64)
+        A, _, _ = self.solve(alpha, view, self.limits.tolerance, None)
+        seen = np.einsum("ij,ij->j", view, A)
+        return unseen + alpha / self.weighting.unit * seen + self._variance_of_mean(alpha)

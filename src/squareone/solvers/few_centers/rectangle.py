@@ -1,0 +1,432 @@
+"""``rectangle``: all rows in the fit, a few of them as centers: ridge regression in k(x, z_j)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+
+from ...arrays import Array, blocks, lower_tiles, room_for
+from ...kernels.tiles import kernel_rectangle
+from ...rows import Rows, rows_of
+from ...threads import for_each, shared_cores
+from ..exact.ridge import RidgeFactor
+from ..exact.weighting import Weighting
+from ..keeping import Forgetful, Keeper
+from ..shifted import ShiftedSystems
+from .center_basis import STRIP, CenterBasis
+from .center_removal import CenterRemoval, errors_without_rows
+from .deflation import Deflation
+from .dropped_centers import lost_energy
+from .feature_sums import FeatureSums, JointSums
+
+# The kernel values themselves are summed, and divided by the factor of K afterwards, while that
+# costs at most this much relative accuracy: as they are, or with large directions apart, which is
+# for float32. Otherwise every block is divided first.
+_SAFE_SUMS = {np.dtype(np.float64): 1e-8, np.dtype(np.float32): 1e-4}
+_SAFE_APART = 2e-3
+# A relative error above which a λ is not chosen.
+_RELIABLE = 1e-2
+# Flops up to which every block is divided first in any case.
+_NEGLIGIBLE = 5e9
+#: Features beyond which float32 rows have matrices among them in float32, once they are divided.
+LARGE = 1024
+#: Bytes of a sample's basis that are kept from one visit to the next.
+KEPT_BYTES = 536_870_912
+
+#: Told how many rows have been summed.
+Watcher = Callable[[int], None]
+#: Called with a part of the rows.
+Visitor = Callable[[slice], None]
+
+
+class RectangleFactor(RidgeFactor):
+    """min Σ w(y − b − Σ_j c_j k(x, z_j))² + λ cᵀKc over coefficients c of r centers z_j.
+
+    With K = LLᵀ it is a ridge regression in the features z(x) = L⁻¹k(x), centred for the intercept:
+    Z̃ᵀZ̃ = VS²Vᵀ answers for every λ, as in ``gram``.
+
+    A row that is a center shapes the basis as well, and would still do so when it is left out. Here
+    it takes its center with it, in closed form.
+
+    **Cost**: nr(d + r) multiplications in one pass over the rows, 5r³ and r² numbers; 5r³ more for
+    eigenvectors, and 2sr² for the leverages of s rows. A fold costs 2r² for each of its rows, and
+    12r³.
+
+    Parameters
+    ----------
+    basis : CenterBasis
+    rows : Rows
+        All rows (n, d).
+    Y : array (n, t)
+    weighting : Weighting
+    center_rows : array (r,)
+        Which of the rows each center is; −1 for one that is no row.
+    watch : callable
+        Told how many rows have been summed.
+    keeper : Keeper, optional
+        Keeps the sums on the way, and gives back those of an earlier attempt.
+    """
+
+    def __init__(
+        self,
+        basis: CenterBasis,
+        rows: Rows,
+        Y: Array,
+        weighting: Weighting,
+        center_rows: Array,
+        watch: Watcher = lambda rows: None,
+        keeper: Keeper | None = None,
+    ) -> None:
+        self.centers = basis
+        self.rows = rows
+        self.weighting = weighting
+        self.targets, self.means = weighting.targets(Y)
+        self._centers_by_row(center_rows)
+        u = weighting.direction
+        self._shift = None if u is None else basis.typical_values()
+        self._choose_sums()
+        if self._apart is not None and self._shift is not None:
+            self._shift = self._apart.within(self._shift)
+        self._sums = self._summed(watch, keeper or Forgetful())
+        self._decompose()
+        self._set_base()
+        self.least_difference = 16.0 * float(np.finfo(self.targets.dtype).eps)
+        self._sampled: tuple[bytes, Array] | None = None
+
+    def _centers_by_row(self, center_rows: Array) -> None:
+        """Rows that are centers, ascending, and which center each of them is."""
+        self.center_rows = center_rows
+        there = np.flatnonzero(center_rows >= 0)
+        order = there[np.argsort(center_rows[there], kind="stable")]
+        self._center_rows, self._center_places = center_rows[order], order
+
+    # --- sums over the rows ---
+
+    def _choose_sums(self) -> None:
+        """How kernel values are summed, by the condition of the matrix between the centers."""
+        dtype, self._amplified = self.targets.dtype, max(1.0, self.centers.condition)
+        eps = float(np.finfo(dtype).eps)
+        self._divided_first, self._apart = False, None
+        if not self._takes_time():
+            self._divided_first, self._amplified = True, 1.0
+            return
+        if eps * self._amplified <= _SAFE_SUMS[dtype]:
+            return
+        if dtype == np.float32:
+            apart = Deflation(self.centers.factor_in(dtype), self._amplified)
+            if eps * apart.amplified <= _SAFE_APART:
+                self._apart, self._amplified = apart, apart.amplified
+                return
+        # in float64 the division of the sums would lose again what summing apart saves
+        self._divided_first, self._amplified = True, 1.0
+
+    def features(self, rows: Array, root: Array | None) -> Array:
+        """√w L⁻¹(k − shift) of some of the rows (m,) → (m, r)."""
+        Z = self.centers.values(self.rows[rows], self._shift, root)
+        self.centers.divide(Z)
+        return Z
+
+    def _takes_time(self) -> bool:
+        """Whether dividing first, the most accurate way, would take time worth speaking of."""
+        return float(self.n) * self.centers.size**2 > _NEGLIGIBLE
+
+    def _room(self, width: int) -> Array:
+        """For a block of rows, touched once and used again."""
+        return room_for(min(self.n, self.centers.block_rows()), width, self.targets.dtype)
+
+    def _fill(self, block: Rows, root: Array | None, F: Array, beside: Visitor) -> None:
+        """Write what is summed of a block of rows: (b, r), or (b, r + q) with directions apart.
+
+        ``beside`` is called with parts of the rows while these are in the cache.
+        """
+        r, apart = self.centers.size, self._apart
+        # the shift is among the directions apart, and is taken off there
+        along = None if apart is None or self._shift is None else apart.along(self._shift)
+
+        def turn(part: slice, K: Array) -> None:
+            if apart is not None:
+                apart.split(K, F[part, r:])
+            elif self._divided_first:
+                Z = K.copy()  # which lies in one piece
+                self.centers.divide(Z)
+                K[...] = Z
+            if along is not None:
+                F[part, r:] -= along if root is None else root[part, None] * along
+            beside(part)
+
+        self.centers.fill(block, F[:, :r], None if apart is not None else self._shift, root, turn)
+
+    def _summed(self, watch: Watcher, keeper: Keeper) -> FeatureSums:
+        """Over all rows, in one pass: of L⁻¹(k − shift), not centred."""
+        sums = self._summed_jointly(watch, keeper).apart()
+        if self._divided_first:
+            return sums
+        given = sums, self.centers, self._precision()
+        return FeatureSums.divided(*given) if self._apart is None else self._apart.divided(*given)
+
+    def _summed_jointly(self, watch: Watcher, keeper: Keeper) -> JointSums:
+        """Of what a block of rows is filled with; its memory is there for others afterwards."""
+        before = keeper.restored("sums")
+        k = self.centers.size + (0 if self._apart is None else self._apart.size)
+        joint, done = JointSums(k, self.targets.shape[1]), 0
+        if before is not None:
+            joint, done = JointSums.of(FeatureSums.from_state(before)), int(before["rows"])
+        root = self.weighting.root
+        out = self._room(k + self.targets.shape[1] + 1)
+        with shared_cores():
+            for part, block in self.passes():
+                if part.stop <= done:
+                    continue
+                if part.start < done:  # another attempt had other blocks
+                    block, part = block[done - part.start :], slice(done, part.stop)
+                some, rows = None if root is None else root[part], out[: block.shape[0]]
+                beside = partial(joint.beside, rows, self.targets[part], some)
+                self._fill(block, some, rows[:, :k], beside)
+                joint.add(rows)
+                keeper.keep("sums", partial(joint.state, part.stop))
+                watch(part.stop)
+        return joint
+
+    def _precision(self) -> np.dtype:
+        """Of matrices among the centers, once they are divided by the factor."""
+        large = self.targets.dtype == np.float32 and self.centers.size > LARGE
+        return np.dtype(np.float32 if large else np.float64)
+
+    def _summed_over(self, rows: Array) -> FeatureSums:
+        """The same over some rows (m,)."""
+        sums = FeatureSums.zero(self.centers.size, self.targets.shape[1])
+        for piece in blocks(rows.size, self.centers.block_rows()):
+            some = rows[piece]
+            root = None if self.weighting.root is None else self.weighting.root[some]
+            sums.add(self.features(some, root), self.targets[some], root)
+        return sums
+
+    def _decompose(self) -> None:
+        """The systems of the centred features."""
+        sums, intercept = self._sums, self.weighting.direction is not None
+        gram = np.empty(sums.gram.shape, self._precision())
+        mean = sums.first / sums.total if intercept else np.zeros(self.centers.size)
+
+        def centre(tile: tuple[slice, slice]) -> None:  # in float64
+            rows, columns = tile
+            gram[tile] = sums.gram[tile] - np.outer(mean[rows], sums.first[columns])
+
+        for_each(centre, lower_tiles(mean.size))
+        self._systems = ShiftedSystems(gram, sums.cross)
+        self.squares = self._systems.squares
+        # L times the mean feature, back among kernel values
+        self._mean = self.centers.factor @ mean
+        self._off = None
+        if self._shift is not None:
+            self._mean += self._shift
+            self._off = self._mean.astype(self.targets.dtype)
+        self.alpha_units = (self.centers.unit, self.weighting.unit)
+        self.largest = self._in_user_units(float(np.max(self.squares, initial=0.0)))
+        self.rounded = self.largest
+
+    @property
+    def projections(self) -> Array:  # type: ignore[override]
+        """Vᵀ times the sums with the targets (r, t)."""
+        return self._systems.projections.astype(self.targets.dtype, copy=False)
+
+    @cached_property
+    def axes(self) -> Array:  # type: ignore[override]
+        """L⁻ᵀV (r, r): coefficients c of centers are these times those along the principal axes."""
+        found = self.centers.backward(self._systems.vectors()).astype(self.targets.dtype)
+        self._systems.release()
+        return found
+
+    def _in_user_units(self, square: float) -> float:
+        for unit in self.alpha_units:
+            square *= unit
+        return min(square, float(np.finfo(np.float64).max))
+
+    @property
+    def dropped_centers(self) -> Array:
+        return self.centers.dropped
+
+    @property
+    def lost_energy(self) -> float:
+        return lost_energy(self.centers, self.rows, self.weighting)
+
+    @property
+    def explained_trace(self) -> float:
+        """tr(K̃)/tr(K): the share of Σ k(x, x) that the centers explain, Σ |L⁻¹k(x)|².
+
+        **Cost**: a pass over the rows; with weights as much as the sums.
+        """
+        explained, whole, weighted = 0.0, 0.0, self.weighting.root is not None
+        if not weighted:
+            explained = self._explained_by_sums()
+        for _, block in self.passes():
+            diagonal = self.centers.kernel.diagonal(block.X)
+            whole += float(diagonal.sum(dtype=np.float64)) / self.centers.unit
+            if weighted:
+                explained += float(self.centers.explained(block).sum()) / self.centers.unit
+        return min(explained / whole, 1.0) if whole > 0 else 1.0
+
+    def _explained_by_sums(self) -> float:
+        """Σ |L⁻¹k|² from what was summed, which are the features of k − shift."""
+        sums = self._sums
+        explained = float(np.trace(sums.gram, dtype=np.float64))
+        if self._shift is not None:
+            shift = self._shift.astype(np.float64)[:, None]
+            off = self.centers.forward(shift)[:, 0]
+            explained += float(2.0 * off @ sums.first + sums.total * (off @ off))
+        return explained
+
+    # --- all rows, every λ ---
+
+    def taken(self, rows: slice | Array) -> Rows:
+        return self.rows[rows]
+
+    def passes(self) -> Iterator[tuple[slice, Rows]]:
+        return self.centers.passes(self.rows)
+
+    def block_times(self, V: Array, block: Rows, rows: slice | Array) -> Array:
+        root = None if self.weighting.root is None else self.weighting.root[rows]
+        return self.centers.values(block, self._off, root) @ V
+
+    def kernel_between(self, rows: Rows, block: Rows, part: slice) -> Array:
+        """√w k(x, x_j) / unit between other rows (m, d) and a block of those of the fit (m, b)."""
+        K = kernel_rectangle(self.centers.kernel, rows.X, block.X)
+        if self.centers.unit != 1.0:
+            K /= K.dtype.type(self.centers.unit)
+        if self.weighting.root is not None:
+            K *= self.weighting.root[part]
+        return K
+
+    def kernel_diagonal(self, rows: Array) -> Array:
+        """k(x, x) / unit of some rows (m,), in float64."""
+        diagonal = self.centers.kernel.diagonal(self.rows[rows].X)
+        return diagonal.astype(np.float64) / self.centers.unit
+
+    def mean_along_axes(self) -> Array:
+        """k̄ᵀ axes (k,): the mean of kernel values; zeros without an intercept."""
+        if self._off is None:
+            return np.zeros(self.squares.size)
+        return self._mean @ self.axes.astype(np.float64)
+
+    def other_times(self, X: Any, V: Array) -> Array:
+        return self.centers.values(rows_of(X), self._off) @ V
+
+    def settle(self) -> None:
+        self.rows = self.rows.copy()
+        self._sampled = None
+
+    def each_block(
+        self, size: int, look: Callable[[slice | Array, Array], None], sample: Array | None
+    ) -> None:
+        if sample is None and self.n * self.centers.size * self.targets.itemsize <= KEPT_BYTES // 4:
+            sample = np.arange(self.n)
+        if sample is None:
+            super().each_block(max(size, STRIP), look, None)
+            return
+        A = self._basis_of_sample(sample)
+        for_each(lambda piece: look(sample[piece], A[piece]), blocks(sample.size, size))
+
+    def _basis_of_sample(self, sample: Array) -> Array:
+        """Kept from one visit to the next, unless it is large."""
+        key = sample.tobytes()
+        if self._sampled is not None and self._sampled[0] == key:
+            return self._sampled[1]
+        A = self.basis(sample)
+        if A.nbytes <= KEPT_BYTES:
+            self._sampled = key, A
+        return A
+
+    def left_out(
+        self, alphas: Array, rows: slice | Array, residuals: Array, complements: Array
+    ) -> Array:
+        errors = super().left_out(alphas, rows, residuals, complements)
+        places, own = self.centers_among(rows)
+        if places.size:
+            numbers = places + rows.start if isinstance(rows, slice) else rows[places]
+            removal = CenterRemoval(self, alphas, self.basis(numbers), own, complements[places])
+            errors[places] += removal.further_errors(errors[places])
+        return errors
+
+    def reliable(self, alphas: Array) -> Array:
+        return np.array([self.error_estimate(float(alpha)) < _RELIABLE for alpha in alphas])
+
+    def centers_among(self, rows: slice | Array) -> tuple[Array, Array]:
+        """Places of rows that are centers, and which centers they are."""
+        if isinstance(rows, slice):
+            low, high = np.searchsorted(self._center_rows, [rows.start, rows.stop])
+            return self._center_rows[low:high] - rows.start, self._center_places[low:high]
+        _, places, which = np.intersect1d(
+            rows, self._center_rows, assume_unique=True, return_indices=True
+        )
+        return places, self._center_places[which]
+
+    def totals(self, alphas: Array) -> tuple[Array, Array]:
+        """In closed form: ‖r‖² = ỹᵀỹ − gᵀ(2/(S² + λ) − S²/(S² + λ)²)g."""
+        squares = np.square(self.targets, dtype=np.float64).sum(axis=0)
+        left = squares[:, None] - self._systems.explained(self.scaled(alphas))
+        return np.maximum(left, 0.0), self.n - self.degrees_of_freedom(alphas)
+
+    def errors_without(self, alphas: Array, removed: Array) -> Array:
+        """Without the centers that are among the rows removed; for any number of rows."""
+        if 2 * removed.size <= self.n:
+            rest = self._sums.without(self._summed_over(removed))
+        else:  # fewer to add than to take off
+            rest = self._summed_over(np.delete(np.arange(self.n), removed))
+        gone = self._center_places[np.isin(self._center_rows, removed)]
+        return errors_without_rows(self, rest, alphas, removed, gone)
+
+    # --- the model, and new rows ---
+
+    def coefficients(self, alphas: Array) -> tuple[Array, Array]:
+        if "axes" in self.__dict__:
+            C = self.axes @ (-self.filters(alphas) * self.projections)
+        else:  # nobody has asked for more than a few columns
+            C = self.centers.backward(self._systems.solutions(self.scaled(alphas)))
+            C = C.astype(self.targets.dtype, copy=False)
+        intercepts = np.zeros(C.shape[1])
+        if self._off is not None:
+            intercepts = self.means - self._mean @ C
+        return C / C.dtype.type(self.centers.unit), intercepts
+
+    def moves(
+        self, alpha: float, queries: Any, errors: Array, unit: float
+    ) -> Callable[[int], Array]:
+        """Where a row is a center, more changes than its target's share."""
+        rows, alphas = self._center_rows, np.array([alpha])
+        sensitivities = self.sensitivities(alpha, queries)
+        root = None if self.weighting.root is None else self.weighting.root[rows]
+        A, residuals, complements = self.at(alphas, rows)
+        fixed = super().left_out(alphas, rows, residuals, complements)
+        removal = CenterRemoval(self, alphas, A, self._center_places, complements)
+        further = removal.moves(self.view(queries), sensitivities[rows], fixed, root)
+
+        def of_column(j: int) -> Array:
+            change = sensitivities * errors[:, j, None]
+            change[rows] = further[:, :, j] * unit
+            return change
+
+        return of_column
+
+    def at(self, alphas: Array, rows: Array) -> tuple[Array, Array, Array]:
+        """Basis (m, k), residuals (m, t, L) and complements (m, L) of some rows (m,)."""
+        A, residuals = self._fitted(alphas, rows)
+        complements = np.square(A) @ self.filters(alphas)
+        assert self.base_complements is not None
+        complements += self.base_complements[rows, None]
+        return A, residuals, np.maximum(complements, self.least_difference)
+
+    def variances(self, alpha: float, queries: Any, prior: Array) -> Array:
+        """That of f in the space of the centers, and all that they cannot explain of k(x, x)."""
+        unseen = np.maximum(prior - self.centers.explained(rows_of(queries)), 0.0)
+        seen = np.square(self.view(queries), dtype=np.float64).T @ self.gains(alpha)
+        return unseen + alpha / self.weighting.unit * seen + self._variance_of_mean(alpha)
+
+    def error_estimate(self, alpha: float) -> float:
+        """What λ cannot hide, and what summing kernel values costs.
+
+        The latter grows in small directions of K, which count little in f.
+        """
+        eps = float(np.finfo(self.targets.dtype).eps)
+        return super().error_estimate(alpha) + eps * (self._amplified - 1.0)
