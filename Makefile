@@ -14,7 +14,7 @@ ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-minimum lint bench docs wheel-check clean
+.PHONY: help demo test test-all test-slow test-minimum mutants lint bench docs wheel-check clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1|\2/' \
@@ -44,6 +44,9 @@ demo: $(VENV)/.stamp-demo ## fit, choose and plot on small data sets
 	$(BIN)/python examples/demo.py
 
 test: $(VENV)/.stamp-test ## tests and doctests (PYTEST_ARGS="-k loo" for some)
+	$(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) -m "not slow and not thorough" $(PYTEST_ARGS)
+
+test-all: $(VENV)/.stamp-test ## the same with every combination of parameters
 	$(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) -m "not slow" $(PYTEST_ARGS)
 
 test-slow: $(VENV)/.stamp-test ## tests that take longer
@@ -54,6 +57,12 @@ MINIMUM_TESTS := tests/laws $(addprefix tests/estimators/test_,sklearn_checks.py
 
 test-minimum: $(VENV_MINIMUM)/.stamp ## the laws and most tests of estimators on the oldest supported versions
 	$(ONE_THREAD) $(VENV_MINIMUM)/bin/python -m pytest -n $(WORKERS) -m "not slow" $(MINIMUM_TESTS) $(PYTEST_ARGS)
+
+# More than an hour: what `make test` and `make test-all` notice of small faults in the numerical code.
+mutants: $(VENV)/.stamp-dev ## change lines of the numerical code, and see which tests notice
+	$(ONE_THREAD) $(BIN)/python -m tools.mutation map -- -n $(WORKERS)
+	$(BIN)/python -m tools.mutation coverage
+	$(BIN)/python -m tools.mutation run
 
 lint: $(VENV)/.stamp-dev ## ruff, mypy and the order of the rooms
 	$(BIN)/ruff check .

@@ -107,8 +107,7 @@ def _sparse(scale: Scale) -> Contest:
     return Contest(
         learning(lambda: SecondOrderPerceptron(form="diagonal")),
         learning(SGDClassifier),
-        {"sketch": learning(lambda: SecondOrderPerceptron(form="sketch", sketch_size=4))},
-        _wrong,
+        remark=_wrong,
     )
 
 

@@ -14,6 +14,7 @@ from sklearn.model_selection import GridSearchCV
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
 from squareone import RLSRegressor, arrays, threads
+from squareone.estimators import base
 from squareone.kernels import Gaussian
 
 BLAS = ThreadpoolController().select(user_api="blas")
@@ -157,3 +158,39 @@ def test_threads_are_started_once_where_cores_are_shared():
             threads.for_each(lambda i: 1 / i, range(6))
         threads.for_each(note, range(6))
     assert threads._inside.helpers is None
+
+
+@pytest.mark.usefixtures("two_threads")
+def test_one_core_is_one_thread_everywhere():
+    before = blas_threads()
+    with threads.one_core():
+        assert threads.thread_budget() == 1
+        assert set(blas_threads()) == {1}
+        here = []
+        threads.for_each(lambda _: here.append(threading.get_ident()), range(4))
+        assert set(here) == {threading.get_ident()}
+        with threads.one_core():
+            pass
+        assert threads.thread_budget() == 1
+    assert threads.thread_budget() == 2
+    assert blas_threads() == before
+    with pytest.raises(ValueError, match="stop"), threads.one_core():
+        raise ValueError("stop")
+    assert threads.thread_budget() == 2
+
+
+@pytest.mark.usefixtures("two_threads")
+@pytest.mark.parametrize(("n", "kernel", "cores"), [(300, "gaussian", 1), (5000, "linear", 2)])
+def test_a_small_fit_takes_one_core(n, kernel, cores, monkeypatch):
+    seen = []
+    solve = base.fit
+
+    def looking(*request):
+        seen.append(threads.thread_budget())
+        return solve(*request)
+
+    monkeypatch.setattr(base, "fit", looking)
+    monkeypatch.setattr(base, "_SMALL_ROWS", 300)
+    X = np.random.default_rng(0).standard_normal((n, 20))
+    RLSRegressor(kernel, 1.0).fit(X, X[:, 0])
+    assert seen == [cores]

@@ -6,16 +6,15 @@ Every λ and the exact leave-one-out error from one factorisation: :class:`RLSRe
 :class:`IncrementalRLSClassifier`, :class:`SecondOrderPerceptron`,
 :class:`SelectiveSamplingClassifier`, :class:`FilteringClassifier` and
 :class:`HierarchicalClassifier`. With the kernels of :mod:`squareone.kernels` and the tables and
-figures of :mod:`squareone.report`; :func:`save` and :func:`load` keep what was learned in a file,
-and :func:`to_onnx` writes it as an ONNX file.
+figures of :mod:`squareone.report`; :func:`save` and :func:`load` keep what was learned in a file
+(:func:`check_saveable` asks before the fit), and :func:`to_onnx` writes it as an ONNX file.
 """
 
 from typing import Any
 
 from . import kernels
 from .estimators import OROLSClassifier, OROLSRegressor, RLSClassifier, RLSRegressor
-
-__version__ = "0.1.0"
+from .version import __version__
 
 __all__ = [
     "FilteringClassifier",
@@ -29,6 +28,7 @@ __all__ = [
     "SecondOrderPerceptron",
     "SelectiveSamplingClassifier",
     "__version__",
+    "check_saveable",
     "kernels",
     "load",
     "report",
@@ -45,6 +45,7 @@ _LATE = {
     "IncrementalRLSClassifier": ".estimators.streaming",
     "HierarchicalClassifier": ".estimators.streaming",
     "FilteringClassifier": ".estimators.streaming",
+    "check_saveable": ".persistence.save_load",
     "load": ".persistence.save_load",
     "report": ".report",
     "save": ".persistence.save_load",
@@ -59,5 +60,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(msg)
     import importlib
 
+    if _LATE[name] == ".persistence.save_load":  # a file may name the estimators of a stream
+        importlib.import_module(".estimators.streaming", __name__)
     module = importlib.import_module(_LATE[name], __name__)
     return getattr(module, name, module)

@@ -16,6 +16,11 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse
 from scipy.linalg import get_lapack_funcs
+from scipy.linalg.blas import ddot as _ddot
+from scipy.linalg.blas import dtrsv as _dtrsv
+from scipy.linalg.lapack import dgecon as _dgecon
+from scipy.linalg.lapack import dtpmqrt as _dtpmqrt
+from scipy.linalg.lapack import dtpqrt as _dtpqrt
 
 from .errors import SingularSystemError
 from .threads import for_each, shared_cores, thread_budget
@@ -40,6 +45,9 @@ SMALL = 512
 LARGEST_POTRF = 10_000
 # Columns of a panel there.
 _PANEL = 1024
+
+# Reflections that are applied together.
+_REFLECTORS = 16
 
 # The loop of SciPy's sparse products, which is not in its documentation.
 _csr_matvecs = getattr(getattr(scipy.sparse, "_sparsetools", None), "csr_matvecs", None)
@@ -196,6 +204,94 @@ def solve_triangular(L: Array, B: Array) -> Array:
         return B.copy()
     (trsm,) = scipy.linalg.get_blas_funcs(("trsm",), (L, B))
     return np.ascontiguousarray(trsm(1.0, L.T, B, lower=0, trans_a=1))
+
+
+def forward_vector(L: Array, x: Array) -> Array:
+    """L⁻¹x for a vector, reading the lower triangle of ``L`` (k, k): float64. Cost: k² flops.
+
+    For one row after the other: :func:`solve_triangular` looks for its function longer than this.
+    """
+    return _dtrsv(L.T, x, lower=0, trans=1)
+
+
+def backward_vector(L: Array, x: Array) -> Array:
+    """L⁻ᵀx for a vector, reading the lower triangle of ``L`` (k, k): float64. Cost: k² flops."""
+    return _dtrsv(L.T, x, lower=0)
+
+
+def square_length(x: Array) -> float:
+    """|x|² of a vector, float64; infinite, without a warning, where it is out of range."""
+    return _ddot(x, x) if x.size else 0.0
+
+
+def append_rows(
+    L: Array, T: Array, X: Array, Y: Array, *, triangular: bool = False
+) -> tuple[Array, Array]:
+    """The factor of LLᵀ + XᵀX, and its right-hand side, without squaring any number.
+
+    A = LLᵀ stands for rows Lᵀ with targets ``T``. Householder reflections turn them and more rows
+    into as many again: with an orthogonal Q, Q(Lᵀ; X) = (L'ᵀ; 0) and Q(T; Y) = (T'; …). Numbers on
+    the diagonal may have either sign. The rounding is that of the columns of X, each in its own
+    unit: where sums of squares keep no digit, half of them are kept.
+
+    Parameters
+    ----------
+    L : array (k, k)
+        Lower triangle, zero above; float64, as all others.
+    T : array (k, c)
+    X : array (b, k)
+    Y : array (b, c)
+    triangular : bool
+        Whether X is (k, k) and zero below its diagonal: a third of the work.
+
+    Returns
+    -------
+    L : array (k, k)
+    T : array (k, c)
+
+    Notes
+    -----
+    Cost: 2bk² + 4bkc flops; copies of what is given.
+    """
+    k = L.shape[0]
+    corner = k if triangular else 0
+    R, V, tau, _ = _dtpqrt(corner, min(_REFLECTORS, k), L.T, X)
+    if not T.shape[1]:
+        return R.T, T
+    T, _, _ = _dtpmqrt(corner, V, tau, T, Y, side="L", trans="T")
+    return R.T, np.ascontiguousarray(T)
+
+
+def append_row(L: Array, T: Array, x: Array, y: Array) -> tuple[Array, Array]:
+    """The same for one row ``x`` (k,) with targets ``y`` (c,), by rotations.
+
+    Each row keeps its own digits: beside one of 10¹² a ridge of one does, too, which reflections
+    would round to 10⁻⁴.
+
+    Cost: 6k² flops in k steps.
+    """
+    R, T, x, y = L.T.copy(), T.copy(), x.copy(), y.copy()  # row by row
+    for j in range(x.size):
+        if x[j] == 0.0:
+            continue
+        length = np.hypot(R[j, j], x[j])
+        c, s = R[j, j] / length, x[j] / length
+        R[j, j:], x[j:] = c * R[j, j:] + s * x[j:], c * x[j:] - s * R[j, j:]
+        R[j, j] = length
+        T[j], y = c * T[j] + s * y, c * y - s * T[j]
+    return np.ascontiguousarray(R.T), T
+
+
+def triangle_condition(L: Array) -> float:
+    """Estimate 1 / cond₁ of a lower triangle ``L`` (k, k) whose rows are brought to unit length.
+
+    That is of Lᵀ with columns in units of their own. Cost: a few k² flops.
+    """
+    lengths = np.sqrt(np.einsum("ij,ij->i", L, L))
+    R = np.tril(L / np.where(lengths > 0, lengths, 1.0)[:, None]).T
+    # R = I·R is its own LU decomposition; `trcon` is not in the SciPy of 1.12.
+    rcond, _ = _dgecon(R, np.abs(R).sum(axis=0).max(initial=0.0), norm="1")
+    return float(rcond)
 
 
 def divide_by_cholesky(A: Array, L: Array) -> None:

@@ -16,7 +16,9 @@ __all__ = [
     "MemoryLimitError",
     "NotPositiveSemidefiniteError",
     "ScaleError",
+    "ScaleWarning",
     "SingularSystemError",
+    "TargetWarning",
 ]
 
 
@@ -58,3 +60,11 @@ class IllConditionedWarning(LinAlgWarning):
 
 class EstimateWarning(UserWarning):
     """An estimate by random probes is too noisy to be relied on; the message says what to use."""
+
+
+class TargetWarning(UserWarning):
+    """Classes that look like numbers to be predicted; the message says what to do if they are."""
+
+
+class ScaleWarning(UserWarning):
+    """Features in such different units that a kernel of distances sees only some of them."""

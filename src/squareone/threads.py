@@ -50,13 +50,14 @@ class _OneThreadBlas(AbstractContextManager[None]):
         with self._lock:
             if self._holders == 0:
                 self._limits = self._current()
-                self._set([1] * len(self._limits))
+                if any(limit != 1 for limit in self._limits):
+                    self._set([1] * len(self._limits))
             self._holders += 1
 
     def __exit__(self, *error: object) -> None:
         with self._lock:
             self._holders -= 1
-            if self._holders == 0:
+            if self._holders == 0 and any(limit != 1 for limit in self._limits):
                 self._set(self._limits)
 
     def _set(self, limits: list[int]) -> None:
@@ -99,6 +100,22 @@ def one_thread() -> AbstractContextManager[None]:
     Cost: a few millionths of a second.
     """
     return _one_thread_blas
+
+
+@contextmanager
+def one_core() -> Iterator[None]:
+    """Inside, all work of this thread is done by one core: for small fits.
+
+    They gain nothing from a second one where the machine is idle, and where it is not their threads
+    wait for each other, many times as long as the work takes.
+    """
+    before = getattr(_inside, "worker", False)
+    _inside.worker = True
+    try:
+        with _one_thread_blas:
+            yield
+    finally:
+        _inside.worker = before
 
 
 @contextmanager

@@ -48,7 +48,7 @@ def test_the_same_seed_the_same_centers(name):
 def test_tiles_and_threads_change_nothing(name, monkeypatch):
     X = rows(700)
     whole = COUNTED[name](40).select(X, KERNEL).indices
-    for module in ("arrays", "kernels.tiles", "centers.residual", "centers.leverage"):
+    for module in ("arrays", "kernels.tiles", "centers.kernel_residual", "centers.leverage"):
         monkeypatch.setattr(f"squareone.{module}.TILE", 64)
     assert_array_equal(COUNTED[name](40).select(X, KERNEL).indices, whole)
     monkeypatch.setattr(threads.joblib, "cpu_count", lambda: 2)

@@ -46,6 +46,7 @@ def test_the_share_is_that_of_the_residual(pivot):
     assert 1 - chosen.explained == pytest.approx(left / np.trace(K), rel=1e-9)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("first", [1, 2, 32])
 def test_random_pivots_are_distributed_as_drawn_one_by_one(first, monkeypatch):
     """All ordered triples of five rows, with probabilities computed by the definition."""

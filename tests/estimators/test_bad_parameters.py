@@ -6,7 +6,7 @@ from sklearn.metrics import make_scorer, max_error
 from sklearn.model_selection import GridSearchCV, GroupKFold
 
 from squareone import RLSClassifier, RLSRegressor
-from squareone.errors import MemoryLimitError
+from squareone.errors import MemoryLimitError, SingularSystemError
 from squareone.kernels import Constant, Gaussian, Laplacian, Matern, Polynomial, Sum
 from tests.estimators.data import X, n, refused, table, three, two, y
 
@@ -91,10 +91,10 @@ PARAMETERS = {
 def no_work(monkeypatch):
     """Whatever reaches the numerical part fails."""
 
-    def reached(problem):
+    def reached(*request):
         pytest.fail("the parameters were accepted")
 
-    monkeypatch.setattr("squareone.estimators.base.solve", reached)
+    monkeypatch.setattr("squareone.estimators.base.fit", reached)
 
 
 @pytest.mark.parametrize(
@@ -205,3 +205,28 @@ def test_what_does_not_fit_in_memory_is_refused_and_what_would_fit_is_named(para
 def test_auto_takes_what_fits():
     model = RLSRegressor(Gaussian(1.0), memory_limit="6MiB").fit(many, noisy)
     assert model.plan_.solver == "cholesky"
+
+
+@pytest.mark.parametrize(
+    ("solver", "words"),
+    [
+        ("svd", ["features depend on each other", "drop the features"]),
+        ("gram", ["features depend on each other", "drop the features"]),
+        ("spectral", ["more rows than features", 'solver="svd"']),
+    ],
+)
+def test_no_regularisation_of_repeated_features(solver, words):
+    """Advice that can be followed: not the solver that was used."""
+    twice = np.hstack([X, X])
+    with pytest.raises(SingularSystemError) as caught:
+        RLSRegressor("linear", alpha=0.0, solver=solver).fit(twice, y)
+    message = str(caught.value)
+    assert all(word in message for word in words)
+    assert (f'solver="{solver}"') not in message
+    RLSRegressor("linear", alpha=0.0, solver="svd").fit(X, y)  # what is advised
+
+
+def test_no_regularisation_of_repeated_rows():
+    model = RLSRegressor(Gaussian(1.0), alpha=0.0, solver="spectral")
+    with pytest.raises(SingularSystemError, match="rows depend on each other, as equal rows do"):
+        model.fit(np.vstack([X, X]), np.r_[y, y])

@@ -1,12 +1,15 @@
 """Targets, labels and weights that mean nothing are refused with a message that says why."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse
 
-from squareone import RLSClassifier, RLSRegressor
-from squareone.errors import ScaleError
+from squareone import OROLSClassifier, RLSClassifier, RLSRegressor
+from squareone.errors import ScaleError, TargetWarning
+from squareone.kernels import Gaussian
 from tests.estimators.data import X, indicators, n, refused, table, three, two, with_value, y
 
 MISSING = "Input y contains NaN"
@@ -156,3 +159,49 @@ def test_one_row_leaves_nothing_to_choose_alpha_by(criterion, alpha, weights):
     rows = 1 if weights is None else 2
     with refused(ValueError, "at least two rows", "n_samples = 1", "give a number for alpha"):
         RLSRegressor(alpha=alpha, criterion=criterion).fit(X[:rows], y[:rows], weights)
+
+
+# --- classes that are probably numbers ---
+
+
+@pytest.mark.costly
+@pytest.mark.parametrize("kind", [RLSClassifier, OROLSClassifier])
+@pytest.mark.parametrize("dtype", [int, float, np.uint16])
+def test_hundreds_of_whole_numbers_are_said_to_be_classes(kind, dtype):
+    rng = np.random.default_rng(0)
+    rows, prices = rng.standard_normal((400, 2)), rng.integers(100, 400, 400).astype(dtype)
+    model = kind(Gaussian(1.0), **({"alpha": 1.0} if kind is RLSClassifier else {"stopping": 2}))
+    with pytest.warns(TargetWarning, match="different whole numbers in 400 rows.*RLSRegressor"):
+        model.fit(rows, prices)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        RLSRegressor(Gaussian(1.0), 1.0).fit(rows, prices)
+        few = RLSClassifier(Gaussian(1.0), 1.0).fit(rows, prices % 90)  # may well be classes
+        assert 80 < few.classes_.size < 100
+
+
+def test_many_rows_of_many_classes_are_no_surprise():
+    rows, target = np.zeros((20_000, 1)), np.arange(20_000) % 150
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        RLSClassifier("linear", 1.0, calibration=None).plan(rows, target)
+    with pytest.warns(TargetWarning):
+        RLSClassifier("linear", 1.0, calibration=None).plan(rows[:1500], target[:1500])
+
+
+@pytest.mark.parametrize("texts", [["1", "2", "10"], ["0.5", "-1e3", " 7"]])
+@pytest.mark.parametrize("dtype", [str, object])
+def test_numbers_as_text_are_said_to_be_names(texts, dtype):
+    target = np.array(texts, dtype=dtype)[np.arange(len(X)) % 3]
+    with pytest.warns(TargetWarning, match=r"numbers as text.*3 classes.*y\.astype\(float\)"):
+        model = RLSClassifier(Gaussian(1.0), 1.0).fit(X, target)
+    assert model.predict(X).dtype == target.dtype
+    with pytest.warns(TargetWarning, match="numbers as text"):
+        RLSClassifier(Gaussian(1.0), 1.0).fit(X, target.tolist())
+
+
+@pytest.mark.parametrize("texts", [["a1", "2"], ["one", "two"], ["inf", "1"], ["", "1"]])
+def test_other_texts_are_names(texts):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        RLSClassifier(Gaussian(1.0), 1.0).fit(X, np.array(texts)[np.arange(len(X)) % 2])

@@ -15,8 +15,7 @@ from squareone import RLSRegressor, report
 from squareone import centers as selectors
 from squareone.kernels import Gaussian
 from squareone.planning import plan
-from squareone.solvers.calibration import Machine, Rate
-from squareone.solvers.speed_probes import PROBES
+from squareone.planning.machine_speed import KINDS, Machine, Rate
 from tests.estimators.center_cases import (
     X,
     classifier,
@@ -40,7 +39,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::squareone.errors.EstimateWarnin
 @pytest.fixture(autouse=True)
 def machine(monkeypatch):
     """A billion of everything in a second: none is measured, and no cache is touched."""
-    rates = {f"{kind}-{bits}": Rate(1e9) for kind in PROBES for bits in (32, 64)}
+    rates = {f"{kind}-{bits}": Rate(1e9) for kind in KINDS for bits in (32, 64)}
     monkeypatch.setattr(plan, "this_machine", lambda: Machine(rates))
 
 

@@ -16,8 +16,7 @@ from squareone import RLSClassifier, RLSRegressor
 from squareone import centers as selectors
 from squareone.kernels import Gaussian
 from squareone.planning import plan
-from squareone.solvers.calibration import Machine, Rate
-from squareone.solvers.speed_probes import PROBES
+from squareone.planning.machine_speed import KINDS, Machine, Rate
 from squareone.targets import BCH
 from tests.estimators.center_cases import (
     NAMES,
@@ -45,7 +44,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::squareone.errors.EstimateWarnin
 @pytest.fixture(autouse=True)
 def machine(monkeypatch):
     """A billion of everything in a second: none is measured, and no cache is touched."""
-    rates = {f"{kind}-{bits}": Rate(1e9) for kind in PROBES for bits in (32, 64)}
+    rates = {f"{kind}-{bits}": Rate(1e9) for kind in KINDS for bits in (32, 64)}
     monkeypatch.setattr(plan, "this_machine", lambda: Machine(rates))
 
 
@@ -296,7 +295,7 @@ def test_widths_that_are_chosen(solver, kernel):
 @pytest.mark.parametrize("solver", ["rectangle", "pcg", "nystrom"])
 def test_widths_that_are_searched_with_centers(solver, monkeypatch):
     """More rows than are looked at exactly: rectangles follow."""
-    for name in ("squareone.estimators.thin", "squareone.estimators.width"):
+    for name in ("squareone.fitting.center_width_search", "squareone.fitting.width_search"):
         monkeypatch.setattr(f"{name}.WIDTH_ROWS", 40, raising=False)
     model = regressor(solver, kernel="gaussian").fit(X, y)
     assert model.kernel_.sigma > 0
@@ -334,7 +333,7 @@ def test_automatic_centers_of_few_rows_are_all():
 @pytest.mark.parametrize("time_limit", [None, 1e-3, 1e9])
 def test_automatic_centers_of_many_rows(time_limit, monkeypatch):
     """Where all rows would take too long."""
-    monkeypatch.setattr("squareone.solvers.center_costs.AUTO_FLOPS", 1e7)
+    monkeypatch.setattr("squareone.planning.center_count.AUTO_FLOPS", 1e7)
     rows = rng.normal(size=(3000, 3))
     model = RLSRegressor(
         Gaussian(1.0), 1.0, centers="auto", time_limit=time_limit, memory_limit="1GiB"
@@ -355,7 +354,7 @@ def test_automatic_centers_of_many_rows(time_limit, monkeypatch):
 
 
 def test_a_plan_says_why_there_are_so_many_centers(monkeypatch):
-    monkeypatch.setattr("squareone.solvers.center_costs.AUTO_FLOPS", 1e7)
+    monkeypatch.setattr("squareone.planning.center_count.AUTO_FLOPS", 1e7)
     rows = rng.normal(size=(3000, 3))
     text = str(RLSRegressor(Gaussian(1.0), 1.0, centers="auto").plan(rows, rows[:, 0]))
     assert 'centers="auto"' in text

@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from squareone import RLSClassifier, RLSRegressor
 from squareone import centers as selectors
 from squareone.errors import CheckpointError
-from squareone.kernels import Gaussian
+from squareone.kernels import Gaussian, Linear
 from squareone.persistence import checkpoint as checkpoints
 from squareone.rows import GeneratedRows
 from squareone.solvers.few_centers import center_basis, feature_sums, normal_passes
@@ -70,8 +70,8 @@ class Work:
 
 @pytest.fixture(autouse=True)
 def small_blocks_and_no_waiting(monkeypatch):
-    monkeypatch.setattr("squareone.estimators.thin.MOST_BLOCK", 8.0 * BLOCK * m)
-    monkeypatch.setattr("squareone.estimators.thin.LEAST_BLOCK", 8.0 * BLOCK * m)
+    monkeypatch.setattr("squareone.fitting.problem.MOST_BLOCK", 8.0 * BLOCK * m)
+    monkeypatch.setattr("squareone.fitting.problem.LEAST_BLOCK", 8.0 * BLOCK * m)
     monkeypatch.setattr(center_basis, "STRIP", 10)
     monkeypatch.setattr(normal_passes, "_ROWS", BLOCK)
     monkeypatch.setattr(checkpoints.Checkpoint.__init__, "__defaults__", (0.0,))
@@ -170,7 +170,7 @@ def test_blocks_of_another_size(solver, w, rows, path, monkeypatch):
     expected = model_of(solver, None, alpha=0.1).fit(X, y, w)
     interrupt(solver, path, monkeypatch, w=w, alpha=0.1)
     for name in ("MOST_BLOCK", "LEAST_BLOCK"):
-        monkeypatch.setattr(f"squareone.estimators.thin.{name}", 8.0 * rows * m)
+        monkeypatch.setattr(f"squareone.fitting.problem.{name}", 8.0 * rows * m)
     assert_same(model_of(solver, path, alpha=0.1).fit(X, y, w), expected)
 
 
@@ -207,6 +207,125 @@ def test_states_are_written_now_and_then(path, monkeypatch):
     monkeypatch.setattr(np, "savez", lambda *a, **k: pytest.fail("written too early"))
     model_of("rectangle", path, alpha=0.1).fit(X, y)
     assert not path.exists()
+
+
+class Clock:
+    """Some seconds go by whenever somebody looks at it."""
+
+    def __init__(self, monkeypatch, ticks=0.0):
+        self.now, self.ticks = 0.0, ticks
+        monkeypatch.setattr(checkpoints.time, "monotonic", self)
+
+    def __call__(self):
+        self.now += self.ticks
+        return self.now
+
+
+@pytest.mark.parametrize(("writing", "interval"), [(0.0, 5.0), (2.0, 42.0)])
+def test_when_states_are_written(writing, interval, path, monkeypatch):
+    """Five seconds after the beginning and after each state; later if writing takes its time."""
+    clock, written, save = Clock(monkeypatch), [], np.savez
+
+    def slow(*arrays, **named):
+        save(*arrays, **named)
+        clock.now += writing
+        written.append(clock.now)
+
+    monkeypatch.setattr(np, "savez", slow)
+    monkeypatch.setattr(checkpoints.Checkpoint.__init__, "__defaults__", (checkpoints._INTERVAL,))
+    keeper = checkpoints.Checkpoint(path, "this fit")
+    for block in range(300):
+        clock.now += 1.0
+        keeper.keep("sums", lambda block=block: {"rows": np.array(block)})
+    assert written[0] == 5.0 + writing
+    assert len(written) > 3
+    assert_allclose(np.diff(written), interval)
+    assert int(checkpoints.Checkpoint(path, "this fit").restored("sums")["rows"]) > 200
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_a_fit_of_seconds_writes_on_its_way(solver, path, monkeypatch):
+    """With the interval that it has, and a clock on which every block takes its time."""
+    Clock(monkeypatch, ticks=1.0)
+    written, save = [], np.savez
+    monkeypatch.setattr(np, "savez", lambda *a, **k: written.append(save(*a, **k)))
+    monkeypatch.setattr(checkpoints.Checkpoint.__init__, "__defaults__", (checkpoints._INTERVAL,))
+    model_of(solver, path, alpha=0.1).fit(X, y)
+    assert written
+    assert not path.exists()
+
+
+# --- the width ---
+
+
+SEARCHES = {
+    "one width": {"kernel": Gaussian()},
+    "a width for every feature": {"kernel": Gaussian(ard=True)},
+    "a sum": {"kernel": Gaussian() + 0.1 * Linear()},
+    "folds": {"kernel": Gaussian(), "cv": 3},
+}
+
+
+@pytest.mark.parametrize(
+    ("solver", "search"),
+    [
+        ("pcg", "one width"),
+        *(pytest.param("rectangle", name, marks=pytest.mark.thorough) for name in SEARCHES),
+    ],
+)
+def test_a_width_that_was_found_is_not_searched_again(solver, search, path, monkeypatch):
+    settings = SEARCHES[search]
+    expected = model_of(solver, None, **settings).fit(X, y)
+    interrupt(solver, path, monkeypatch, 1, **settings)
+    assert "width/sigma" in np.load(path).files
+    monkeypatch.setattr(
+        "squareone.fitting.procedure.choose_width", lambda _: pytest.fail("searched again")
+    )
+    found = model_of(solver, path, **settings).fit(X, y)
+    assert_same(found, expected)
+    assert str(found.kernel_) == str(expected.kernel_)
+    for name in ("sigma", "alpha", "score", "rows"):
+        assert_allclose(found.path_[name], expected.path_[name], rtol=1e-6)
+    assert not path.exists()
+
+
+def test_the_width_is_written_before_anything_else(path, monkeypatch):
+    monkeypatch.setattr(checkpoints.Checkpoint.__init__, "__defaults__", (3600.0,))
+    monkeypatch.setattr("squareone.fitting.procedure.choose_centers", _interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        model_of("rectangle", path, kernel=Gaussian()).fit(X, y)
+    assert "width/sigma" in np.load(path).files
+
+
+def _interrupted(problem):
+    raise KeyboardInterrupt
+
+
+OTHER_SEARCHES = {
+    "another alpha": {"alpha": 0.2},
+    "another criterion": {"criterion": "gcv"},
+    "other folds": {"cv": 4},
+    "other random numbers": {"random_state": 1},
+    "a given width": {"kernel": Gaussian(1.0)},
+}
+
+
+@pytest.mark.parametrize("other", OTHER_SEARCHES)
+def test_the_width_of_another_search(other, path, monkeypatch):
+    settings = {"kernel": Gaussian(), "cv": 3 if other == "other folds" else None}
+    interrupt("rectangle", path, monkeypatch, 1, **settings)
+    model = model_of("rectangle", path, **{**settings, **OTHER_SEARCHES[other]})
+    with refused(CheckpointError, "another fit"):
+        model.fit(X, y)
+
+
+def test_another_fit_is_refused_before_the_search(path, monkeypatch):
+    interrupt("rectangle", path, monkeypatch, 1, kernel=Gaussian())
+    monkeypatch.setattr(
+        "squareone.fitting.procedure.choose_width", lambda _: pytest.fail("searched")
+    )
+    with refused(CheckpointError, "another fit"):
+        model_of("rectangle", path, kernel=Gaussian()).fit(X, y + 1.0)
 
 
 @pytest.mark.parametrize("solver", SOLVERS)

@@ -19,6 +19,7 @@ import squareone
 from squareone import RLSClassifier, RLSRegressor
 from squareone.kernels import (
     Constant,
+    Cosine,
     Gaussian,
     Laplacian,
     Linear,
@@ -51,6 +52,7 @@ ANSWERS = [
     *["alpha_", "kernel_", "path_", "best_score_", "loo_predictions_", "effective_dof_"],
     *["dual_coef_", "centers_", "center_indices_", "coef_", "intercept_", "plan_", "classes_"],
     *["n_features_in_", "feature_names_in_", "loo_residuals_", "threshold_", "loo_probabilities_"],
+    *["loo_decision_values_", "probability_threshold_"],
 ]
 # The factorisation is made again for these, as it is after pickling, where there are rows.
 BY_FACTOR = ["leverages_", "gacv_", "scale_", "log_marginal_likelihood_", "loo_error_bound_"]
@@ -103,6 +105,7 @@ KERNELS = {
     "by name": "gaussian",
     "linear by name": "linear",
     "linear": Linear(),
+    "cosine": Cosine(),
     "auto": Gaussian(),
     "median": Gaussian("median"),
     "gaussian": Gaussian(2.0),
@@ -110,6 +113,10 @@ KERNELS = {
     "widths": Gaussian(np.array([1.0, 2.0, 3.0])),
     "widths in a list": Gaussian([1, 2, 3]),
     "relevance": Gaussian(ard=True),
+    "metric": Gaussian(metric=np.array([[1.0, 0.5], [-0.3, 2.0], [0.1, 0.0]], order="F")),
+    "metric in a list": Gaussian("median", metric=[[1.0], [-0.3], [2]]),
+    "weights of features": Laplacian(4.0, metric=np.array([1, 0, 2], np.int8)),
+    "metric of a term": 0.5 + Matern(3.0, metric=np.array([[1.0], [-0.3], [2]], np.float32)),
     "laplacian": Laplacian(4.0),
     "matern": Matern(3.0, nu=2.5),
     "polynomial": Polynomial(2, coef0=0.1),
@@ -126,6 +133,7 @@ def test_every_kernel_is_among_these():
     assert {Sum, Product} < seen
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_every_kernel(kernel, dtype, tmp_path):
@@ -233,6 +241,20 @@ def test_every_kind_of_class(classes, kernel, tmp_path):
     assert_loaded(loaded, model)
 
 
+@pytest.mark.parametrize("calibration", ["temperature", "platt", "isotonic", "linear"])
+@pytest.mark.parametrize("coding", ["one_vs_all", "one_vs_one", "bch"])
+def test_probabilities_of_codes_and_of_weighted_classes(calibration, coding, tmp_path):
+    """A code may have fewer columns than classes; class weights are needed to calibrate later."""
+    for asked in (False, True):
+        model = RLSClassifier(
+            Gaussian(2.0), 1.0, calibration=calibration, coding=coding, class_weight={1: 4.0}
+        ).fit(X, three)
+        if asked:
+            _ = model.calibration_
+        assert_loaded(saved(model, tmp_path), model)
+
+
+@pytest.mark.costly
 @pytest.mark.parametrize("calibration", ["temperature", "platt", "isotonic", "linear", None])
 @pytest.mark.parametrize("target", [two, three, indicators], ids=["two", "three", "labels"])
 def test_probabilities_and_thresholds(calibration, target, tmp_path):

@@ -5,12 +5,16 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.compose import ColumnTransformer, make_column_selector
-from sklearn.decomposition import PCA
+from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.exceptions import InconsistentVersionWarning, NotFittedError
-from sklearn.impute import SimpleImputer
-from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.feature_selection import VarianceThreshold
+from sklearn.impute import KNNImputer, SimpleImputer
+from sklearn.model_selection import KFold
+from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 from sklearn.preprocessing import (
+    Binarizer,
     FunctionTransformer,
+    KBinsDiscretizer,
     MaxAbsScaler,
     MinMaxScaler,
     Normalizer,
@@ -22,6 +26,7 @@ from sklearn.preprocessing import (
     RobustScaler,
     SplineTransformer,
     StandardScaler,
+    TargetEncoder,
 )
 
 import squareone
@@ -61,6 +66,12 @@ STEPS = {
     "passed": "passthrough",
     "none": None,
     "frames": StandardScaler().set_output(transform="pandas"),
+    "bins": KBinsDiscretizer(3, encode="onehot-dense", quantile_method="averaged_inverted_cdf"),
+    "two bins": Binarizer(threshold=0.2),
+    "truncated": TruncatedSVD(2, random_state=0),
+    "those that vary": VarianceThreshold(0.5),
+    "imputer by neighbours": KNNImputer(n_neighbors=2),
+    "side by side": FeatureUnion([("one", StandardScaler()), ("two", PCA(1))]),
 }
 
 
@@ -95,12 +106,6 @@ def test_columns_of_different_kinds(tmp_path):
         ],
         sparse_threshold=0,
     )
-    with refused(TypeError, "steps.columns", "transformers.numbers", "make_column_selector"):
-        saved(
-            Pipeline([("columns", columns), ("model", RLSClassifier())]).fit(people, three),
-            tmp_path,
-        )
-    columns.transformers[0] = ("numbers", numbers, ["length", "width", "age"])
     pipeline = Pipeline([("columns", columns), ("model", RLSClassifier())]).fit(people, three)
     loaded = saved(pipeline, tmp_path)
     np.testing.assert_array_equal(loaded.predict_proba(people), pipeline.predict_proba(people))
@@ -111,6 +116,34 @@ def test_columns_of_different_kinds(tmp_path):
         loaded.predict(frame)
     loaded.fit(people, three)  # and again
     np.testing.assert_array_equal(loaded.predict_proba(people), pipeline.predict_proba(people))
+
+
+SELECTORS = {
+    "numbers": make_column_selector(dtype_include=np.number),
+    "floats": make_column_selector(dtype_include=["float64", np.floating]),
+    "by name": make_column_selector(pattern="th$"),
+    "not texts": make_column_selector(dtype_exclude=[object, "string"]),
+}
+
+
+@pytest.mark.parametrize("selector", SELECTORS)
+@pytest.mark.parametrize("place", ["columns", "remainder"])
+def test_selectors_of_columns(selector, place, tmp_path):
+    """A selector is asked again by the next fit, and a file says what it asks for."""
+    rows = people.fillna(0.0)
+    chosen = [("numbers", StandardScaler(), SELECTORS[selector])]
+    if place == "remainder":
+        chosen = [("city", "drop", make_column_selector(dtype_exclude=np.number))]
+    columns = ColumnTransformer(chosen, remainder="drop" if place == "columns" else "passthrough")
+    pipeline = make_pipeline(columns, RLSRegressor("linear")).fit(rows, y)
+    loaded = saved(pipeline, tmp_path)
+    np.testing.assert_array_equal(loaded.predict(rows), pipeline.predict(rows))
+    again = loaded[0].transformers[0][2]
+    assert again(rows) == chosen[0][2](rows)
+    assert vars(again) == vars(chosen[0][2])
+    more = rows.assign(height=np.arange(len(rows)) / 10.0)
+    expected = pipeline.fit(more, y).predict(more)
+    np.testing.assert_array_equal(loaded.fit(more, y).predict(more), expected)
 
 
 @pytest.mark.parametrize("remainder", ["passthrough", "drop", StandardScaler()])
@@ -126,6 +159,7 @@ ENCODERS = {
     "rare ones together": OneHotEncoder(sparse_output=False, min_frequency=9),
     "given": OneHotEncoder(sparse_output=False, categories=[["Bern", "Oslo", "Rome"]]),
     "ordinal": OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=np.nan),
+    "by the targets": TargetEncoder(smooth=2.0),
 }
 
 
@@ -179,3 +213,57 @@ def test_another_version_of_scikit_learn_is_told(tmp_path):
     container.write(path, tree, tensors)
     with pytest.warns(InconsistentVersionWarning, match="Pipeline from version 1.2.3"):
         squareone.load(path)
+
+
+# --- before the fit ---
+
+
+@pytest.mark.parametrize(("step", "message"), table(UNWRITABLE))
+def test_a_step_that_cannot_be_written_is_named_before_the_fit(step, message):
+    pipeline = Pipeline([("before", step), ("model", RLSRegressor("linear"))])
+    with refused(TypeError, "save cannot write this", *message):
+        squareone.check_saveable(pipeline)
+    with pytest.raises(NotFittedError):
+        pipeline.predict(X)
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_steps_that_can_be_written_pass_before_and_after_the_fit(step):
+    pipeline = Pipeline([("before", STEPS[step]), ("model", RLSRegressor(Gaussian(1.0)))])
+    assert squareone.check_saveable(pipeline) is None
+    pipeline.fit(missing if "imputer" in step else frame, y)
+    squareone.check_saveable(pipeline)
+
+
+def test_everything_is_named_at_once(tmp_path):
+    columns = ColumnTransformer(
+        [
+            ("splines", SplineTransformer(), ["age"]),
+            ("logs", FunctionTransformer(np.log1p), lambda rows: ["width"]),
+            ("city", OneHotEncoder(), make_column_selector(dtype_include=object)),
+        ]
+    )
+    model = RLSRegressor("linear", cv=KFold(3))
+    pipeline = Pipeline([("columns", columns), ("model", model)], memory=str(tmp_path))
+    with refused(TypeError, "save cannot write this") as refusal:
+        squareone.check_saveable(pipeline.set_params(memory=None))
+    lines = str(refusal.value).splitlines()
+    found = ["SplineTransformer()", "parameters.func", "function", "parameters.cv is KFold"]
+    assert len(lines) == 1 + len(found)
+    for line, fragment in zip(lines[1:], found, strict=True):
+        assert fragment in line
+    assert "Once it is fitted, the model does not need it: set_params(cv=None)" in lines[-1]
+    with refused(TypeError, "save cannot write this", "names a cache"):
+        squareone.check_saveable(pipeline.set_params(memory=str(tmp_path)))
+
+
+def test_what_has_no_model_of_ours_is_refused_before_the_fit():
+    with refused(TypeError, "at the end of a Pipeline", "got Pipeline"):
+        squareone.check_saveable(make_pipeline(StandardScaler()))
+
+
+@pytest.mark.parametrize("threshold", [None, 0.5])
+def test_estimators_alone(threshold):
+    squareone.check_saveable(RLSClassifier(threshold=threshold))
+    with refused(TypeError, "parameters.threshold", "set_params(threshold=None)"):
+        squareone.check_saveable(RLSClassifier(threshold=lambda truth, said: 0.0))

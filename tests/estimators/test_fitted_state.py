@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from squareone import RLSClassifier, RLSRegressor
+from squareone import RLSClassifier, RLSRegressor, load
 from squareone.errors import MemoryLimitError
 from squareone.kernels import Gaussian
 from squareone.solvers import CholeskyFactor
@@ -30,12 +30,12 @@ def test_an_estimator_that_was_not_fitted_says_so(model, target):
 
 
 INTERRUPTED = [
-    "squareone.estimators.validation.check_scale",
-    "squareone.estimators.base.make_plan",
+    "squareone.estimators.fit_data.check_scale",
+    "squareone.fitting.request.make_plan",
     "squareone.fitting.problem.Problem.system",
-    "squareone.estimators.walk._choose",
-    "squareone.estimators.walk._model",
-    "squareone.estimators.base.Record",
+    "squareone.fitting.procedure._choose",
+    "squareone.fitting.procedure._model",
+    "squareone.fitting.procedure.FitResult",
     "scipy.linalg.eigh",
 ]
 
@@ -164,6 +164,15 @@ def test_what_was_asked_before_pickling_survives():
     expected = model.loo_predictions_
     loaded = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(loaded.loo_predictions_, expected)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "precomputed", "gaussian"])
+def test_a_likelihood_that_was_read_survives(kernel, tmp_path):
+    model = _fitted(kernel)
+    expected = model.log_marginal_likelihood_
+    assert pickle.loads(pickle.dumps(model)).log_marginal_likelihood_ == expected
+    model.save(tmp_path / "model.safetensors")
+    assert load(tmp_path / "model.safetensors").log_marginal_likelihood_ == expected
 
 
 def test_an_interrupt_while_leaving_one_out_does_no_harm(monkeypatch):

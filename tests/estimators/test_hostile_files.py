@@ -22,6 +22,7 @@ from sklearn.preprocessing import StandardScaler
 import squareone
 from squareone import (
     HierarchicalClassifier,
+    IncrementalRLSClassifier,
     IncrementalRLSRegressor,
     RLSClassifier,
     RLSRegressor,
@@ -34,16 +35,41 @@ from squareone.persistence import container
 from tests.estimators.data import X, d, frame, indicators, n, refused, table, three, two, y
 
 few = frame[:9]
+
+
+def _one_by_one():
+    model = IncrementalRLSClassifier(alpha=[1.0, 0.1], forgetting=0.9).start(["a", "b"], d)
+    for row, label in zip(X[:9], two[:9], strict=True):
+        model.learn_one(row, "ab"[label])
+    return model
+
+
+def _named():
+    model = SecondOrderPerceptron(new_features="add", missing_features="zero").start([0, 1])
+    for row, label in zip(X[:9], two[:9], strict=True):
+        model.learn_one({"length": row[0], "width": row[1], "age": row[2]}, label)
+    return model
+
+
 MODELS = {
     "regressor": RLSRegressor(0.5 * Gaussian() + Polynomial(2)).fit(few, y[:9], [0, *range(1, 9)]),
     "linear": RLSRegressor("linear", alpha=[0.1, 1.0]).fit(few, y[:9]),
     "classifier": RLSClassifier(alpha=0.1).fit(few, np.array(["ab", "c"])[two[:9]]),
     "pipeline": make_pipeline(StandardScaler(), RLSRegressor("linear", alpha=0.1)).fit(few, y[:9]),
-    "perceptron": SecondOrderPerceptron([0.1, 1.0], hypothesis="average").fit(few, three[:9]),
+    "perceptron": SecondOrderPerceptron(alpha=[0.1, 1.0], hypothesis="average").fit(few, three[:9]),
     "points": SecondOrderPerceptron(kernel=Gaussian(1.0), budget=3).fit(few, three[:9]),
-    "sketch": IncrementalRLSRegressor(form="sketch", sketch_size=2).fit(few, y[:9]),
-    "sampler": SelectiveSamplingClassifier("randomized", form="diagonal").fit(few, two[:9]),
-    "hierarchy": HierarchicalClassifier({"a": ["b", "c"]}).fit(few, np.array(["b", "c"])[two[:9]]),
+    "sampler": SelectiveSamplingClassifier(strategy="randomized", form="diagonal").fit(
+        few, two[:9]
+    ),
+    "hierarchy": HierarchicalClassifier(taxonomy={"a": ["b", "c"]}).fit(
+        few, np.array(["b", "c"])[two[:9]]
+    ),
+    "one by one": _one_by_one(),
+    "far above the ridge": IncrementalRLSRegressor(form="dual", alpha=1e-9).fit(
+        few, y[:9], np.arange(1.0, 10.0)
+    ),
+    "a width to come": SelectiveSamplingClassifier("gaussian").fit(few, two[:9]),
+    "named": _named(),
 }
 _ = MODELS["classifier"].calibration_, MODELS["regressor"].leverages_
 
@@ -90,6 +116,24 @@ def sane(path, data):
         with contextlib.suppress(ArithmeticError, AttributeError, TypeError, ValueError):
             assert len(model.predict(rows)) == len(rows)
     return "loaded"
+
+
+# --- an older file ---
+
+
+@pytest.mark.parametrize("form", ["primal", "sketch"])
+def test_a_parameter_that_streams_had_is_left_out(form, path):
+    model = IncrementalRLSRegressor(form="primal").fit(few, y[:9])
+    header, tree, numbers = taken_apart(model, path)
+    fitted = tree["object"]["fitted"]["record"]
+    for parameters in (tree["object"]["parameters"], fitted["started"]):
+        parameters |= {"sketch_size": 10, "form": form}
+    data = put_together(header, tree, numbers)
+    if form == "sketch":
+        with refused(FileFormatError, 'use form="diagonal"'):
+            load(path, data)
+    else:
+        assert (load(path, data).predict(few) == model.predict(few)).all()
 
 
 # --- not such a file at all ---
@@ -161,8 +205,8 @@ FOREIGN = {
     "a number of many digits": (_with(f'{{"format": {"9" * 5000}}}'), ["number that is none"]),
     "no version": (_with('{"format": true, "versions": {}, "object": {}}'), ["int is expected"]),
     "a later version": (
-        _with('{"format": 2, "versions": {"squareone": "7.0"}, "object": {}}'),
-        ["format 2", "squareone 7.0", "upgrade squareone"],
+        _with('{"format": 3, "versions": {"squareone": "7.0"}, "object": {}}'),
+        ["format 3", "squareone 7.0", "upgrade squareone"],
     ),
     "an impossible version": (
         _with('{"format": -1, "versions": {}, "object": {}}'),
@@ -326,6 +370,11 @@ LIES = {
     "a kernel without gamma": (_kernel("Polynomial", degree=2), ["gamma is not a number"]),
     "a width of zero": (_kernel("Gaussian", sigma=0.0), ["above zero"]),
     "a width that is text": (_kernel("Gaussian", sigma="1.0"), ["sigma must be"]),
+    "a metric that is text": (_kernel("Gaussian", sigma=1.0, metric="learned"), ["'learned'"]),
+    "a metric that is a list": (
+        _kernel("Gaussian", sigma=1.0, metric=[[1.0], [2.0], [3.0]]),
+        ["metric is not a number yet"],
+    ),
     "a number as a kernel": (_set("object.fitted.record.kernel", 3), ["Kernel is expected"]),
     "linear after all": (_kernel("Linear"), ["centers", "NoneType is expected"]),
     "another number of features": (_set("object.fitted.n_features_in", 2), ["3 features"]),
@@ -440,7 +489,7 @@ def test_classes_that_do_not_fit_are_refused(target, changes, message, path):
         squareone.load(path)
 
 
-@pytest.mark.parametrize("calibration", ["temperature", "platt", "isotonic"])
+@pytest.mark.parametrize("calibration", ["temperature", "platt", "isotonic", "linear"])
 def test_calibrations_that_do_not_fit_are_refused(calibration, path):
     model = RLSClassifier(calibration=calibration).fit(X, indicators)
     for name in model.calibration_.state():
@@ -448,6 +497,31 @@ def test_calibrations_that_do_not_fit_are_refused(calibration, path):
             rewritten(model, path, {f"calibration.arrays.{name}": change})
             with refused(FileFormatError, "cannot load"):
                 squareone.load(path)
+
+
+@pytest.mark.parametrize("calibration", ["temperature", "platt", "isotonic"])
+def test_probabilities_that_decrease_are_refused(calibration, path):
+    model = RLSClassifier(calibration=calibration).fit(X, indicators)
+    _ = model.calibration_
+    for change in (np.negative, np.zeros_like):
+        rewritten(model, path, {"calibration.arrays.slopes": change})
+        with refused(FileFormatError, "increase"):
+            squareone.load(path)
+
+
+WRONG_CLASS_WEIGHTS = {
+    "negative": (two, np.negative, "at least"),
+    "zero": (two, np.zeros_like, "class of weight zero"),
+    "too many": (two, lambda a: np.append(a, 1.0), "shape"),
+}
+
+
+@pytest.mark.parametrize(("target", "change", "message"), table(WRONG_CLASS_WEIGHTS))
+def test_class_weights_that_do_not_fit_are_refused(target, change, message, path):
+    model = RLSClassifier(class_weight="balanced").fit(X, target)
+    rewritten(model, path, {"class_weights": change})
+    with refused(FileFormatError, "class", message):
+        squareone.load(path)
 
 
 def _all_nan(values):
@@ -502,6 +576,7 @@ def test_bytes_changed_at_random(name, path):
     assert set(outcomes) == {"refused", "loaded"}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", MODELS)
 def test_values_changed_at_random(name, path):
     """One value of the model replaced by something else, which gets past the JSON."""

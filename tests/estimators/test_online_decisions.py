@@ -23,15 +23,15 @@ all_forms = pytest.mark.parametrize("form", ["primal", "dual"])
 
 @all_forms
 def test_incremental_rls(form):
-    model = IncrementalRLSClassifier(0.3, form=form, fit_intercept=False).fit(X, Y)
+    model = IncrementalRLSClassifier(alpha=0.3, form=form, fit_intercept=False).fit(X, Y)
     solutions, residuals = online.incremental_rls(X, SIGNS, 0.3)
     assert_allclose(model.online_decisions_, SIGNS - residuals, atol=1e-10)
     assert_allclose(model.coef_, solutions[-1].T, atol=1e-11)
 
 
 def test_blocks_of_the_dual_form_are_rows_one_by_one():
-    whole = IncrementalRLSClassifier(0.3, kernel="gaussian", form="dual").fit(X[:99], Y[:99])
-    single = IncrementalRLSClassifier(0.3, kernel=whole.kernel_, form="dual")
+    whole = IncrementalRLSClassifier(alpha=0.3, kernel="gaussian", form="dual").fit(X[:99], Y[:99])
+    single = IncrementalRLSClassifier(alpha=0.3, kernel=whole.kernel_, form="dual")
     for i in range(99):
         single.partial_fit(X[i : i + 1], Y[i : i + 1], classes=range(3))
     assert_allclose(single.dual_coef_, whole.dual_coef_, atol=1e-11)
@@ -40,7 +40,7 @@ def test_blocks_of_the_dual_form_are_rows_one_by_one():
 
 @all_forms
 def test_second_order_perceptron(form):
-    model = SecondOrderPerceptron(0.3, form=form).fit(X, Y)
+    model = SecondOrderPerceptron(alpha=0.3, form=form).fit(X, Y)
     for column, y in enumerate(SIGNS.T):
         margins = online.second_order_perceptron(X, y, 0.3).margins
         assert_allclose(model.online_decisions_[:, column], margins, atol=1e-10)
@@ -50,7 +50,7 @@ def test_second_order_perceptron(form):
 @pytest.mark.parametrize("count", ["labels", "rarer"])
 def test_deterministic_sampling(form, count):
     k = 1.0 if count == "labels" else 0.1
-    model = SelectiveSamplingClassifier(a=0.1, k=k, count=count, form=form).fit(X, Y)
+    model = SelectiveSamplingClassifier(alpha=0.1, k=k, count=count, form=form).fit(X, Y)
     # the third label is the only one of which positives are the rarer outcome throughout
     columns = range(3) if count == "labels" else [2]
     for column in columns:

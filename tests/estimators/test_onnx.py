@@ -12,14 +12,29 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
+from sklearn.preprocessing import (
+    MaxAbsScaler,
+    MinMaxScaler,
+    Normalizer,
+    RobustScaler,
+    StandardScaler,
+)
 
 from squareone import RLSClassifier, RLSRegressor, to_onnx
 from squareone.errors import ExportError
 from squareone.export import kernel_nodes as exported_kernels
 from squareone.export import onnx_file
-from squareone.kernels import Constant, Gaussian, Kernel, Laplacian, Linear, Matern, Polynomial
-from squareone.models import fit_calibration
+from squareone.kernels import (
+    Constant,
+    Cosine,
+    Gaussian,
+    Kernel,
+    Laplacian,
+    Linear,
+    Matern,
+    Polynomial,
+)
+from squareone.models import from_state
 from tests.estimators.data import K, X, frame, indicators, refused, table, three, two, y
 from tests.rows.data import peak_of, wide_rows
 
@@ -28,8 +43,10 @@ onnxruntime = pytest.importorskip("onnxruntime")
 
 fresh = np.random.default_rng(1).normal(size=(200, X.shape[1]))  # rows no model has seen
 
+TURNED = Gaussian(1.7, metric=np.array([[1.0, 0.5], [-0.3, 2.0], [0.1, 0.0]]))
 KERNELS = [
     Linear(),
+    Cosine(),
     Constant(2.0),
     Constant(2.0) + Constant(0.3),
     Polynomial(),
@@ -37,7 +54,11 @@ KERNELS = [
     Polynomial(degree=7, gamma=0.1),
     Gaussian(1.7),
     Gaussian(np.array([0.5, 1.7, 40.0])),
+    TURNED,
+    Gaussian(1.7, metric=np.array([1.0, 0.0, 3.0])),
     Laplacian(2.3),
+    Laplacian(2.3, metric=np.array([1.0, 0.5, 3.0])),
+    Matern(1.7, nu=1.5, metric=np.array([[1.0], [-0.3], [0.1]])),
     Matern(1.7, nu=0.5),
     Matern(1.7, nu=1.5),
     Matern(1.7, nu=2.5),
@@ -103,7 +124,7 @@ SMOOTH = [Gaussian(1.7), Laplacian(2.3), Matern(1.7), "linear"]
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("kernel", SMOOTH, ids=str)
+@pytest.mark.parametrize("kernel", [*SMOOTH, TURNED], ids=str)
 def test_rows_far_from_zero(path, kernel, dtype):
     """Distances are those of centred rows, as in the library."""
     far, far_fresh = (X + 1e6).astype(dtype), (fresh + 1e6).astype(dtype)
@@ -201,7 +222,7 @@ def test_sparse_centers_are_dense_in_the_file(path, kernel, dtype):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("kernel", SMOOTH[:3], ids=str)
+@pytest.mark.parametrize("kernel", [*SMOOTH[:3], TURNED], ids=str)
 def test_sparse_rows_far_from_zero(path, kernel, dtype):
     """Distances are those of rows that are not centred, as in the library: rounding is allowed."""
     far, far_fresh = (kept_out + 30.0).astype(dtype), (kept_out_fresh + 30.0).astype(dtype)
@@ -272,9 +293,19 @@ def test_of_equal_values_the_first_class_wins(path):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("method", ["temperature", "platt", "isotonic", "linear"])
-@pytest.mark.parametrize("target", [two, three, indicators], ids=["two", "three", "labels"])
-def test_probabilities(path, target, method, dtype):
-    model = RLSClassifier(Gaussian(1.7), alpha=0.1, calibration=method)
+@pytest.mark.parametrize(
+    ("target", "class_weight"),
+    [
+        (two, None),
+        (three, None),
+        (indicators, None),
+        (two, {0: 0.2, 1: 3.0}),
+        (three, {0: 0.2, 1: 3.0, 2: 1.0}),
+    ],
+    ids=["two", "three", "labels", "two of other weight", "three of other weight"],
+)
+def test_probabilities(path, target, class_weight, method, dtype):
+    model = RLSClassifier(Gaussian(1.7), alpha=0.1, calibration=method, class_weight=class_weight)
     model.fit(X.astype(dtype), target).to_onnx(path)
     rows = (3.0 * fresh).astype(dtype)
     found = run(path, rows)
@@ -287,28 +318,32 @@ def test_probabilities(path, target, method, dtype):
     if method != "isotonic":  # which jumps where a value is at a knot
         close = 1e-9 if dtype == np.float64 else 1e-4
         np.testing.assert_allclose(found["probabilities"], model.predict_proba(rows), atol=close)
-    if target is three and method == "temperature":
+    if target is three and method == "temperature" and class_weight is None:
         assert (found["probabilities"].argmax(axis=1) == found["label"]).all()
 
 
 def test_no_class_is_possible(path):
-    """Where the linear calibration gives zero to every class they are equally probable."""
+    """Where the probability of every class rounds to zero they are equally probable."""
     model = RLSClassifier("linear", alpha=1e-3, fit_intercept=False).fit(X, three)
-    model._record.calibration = fit_calibration(
-        "linear", np.zeros((1, 3)), np.ones((1, 3), bool), exclusive=True
+    model._record.calibration = from_state(
+        "platt",
+        {"slopes": np.full(3, 1e3), "centres": np.zeros(3), "offsets": np.zeros(3)},
+        exclusive=True,
     )
     model.to_onnx(path)
     sides = np.linalg.lstsq(model.coef_, np.full(3, -5.0), rcond=None)[0]
+    np.testing.assert_allclose(model.predict_proba(sides[None]), 1.0 / 3.0, rtol=1e-15)
     np.testing.assert_allclose(run(path, sides[None])["probabilities"], 1.0 / 3.0, rtol=1e-15)
 
 
 def test_probabilities_that_rounding_makes_equal_stay_in_order(path):
     """In float32, values that differ in the last digit have equal probabilities."""
     model = RLSClassifier("linear", alpha=1.0).fit(X.astype(np.float32), three)
-    slopes = np.array([1e-3])
-    model._record.calibration = type(
-        fit_calibration("temperature", K[:3, :3], np.eye(3) > 0, exclusive=True)
-    )(True, slopes)
+    model._record.calibration = from_state(
+        "temperature",
+        {"slopes": np.array([1e-3]), "centres": np.zeros(3), "offsets": np.zeros(3)},
+        exclusive=True,
+    )
     model.to_onnx(path)
     rows = (1e-4 * fresh).astype(np.float32)
     found = run(path, rows)
@@ -346,11 +381,13 @@ SCALERS = {
     "quantiles, not centred": (RobustScaler(with_centering=False),),
     "quantiles, not scaled": (RobustScaler(with_scaling=False),),
     "two": (RobustScaler(), MinMaxScaler()),
+    "unit length": (StandardScaler(), Normalizer()),
     "one inside": (make_pipeline("passthrough", StandardScaler()),),
     "passed through": ("passthrough",),
 }
 
 
+@pytest.mark.filterwarnings("ignore::squareone.errors.ScaleWarning")  # of those that leave units
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("scalers", SCALERS.values(), ids=SCALERS)
 def test_scalers(path, scalers, dtype):

@@ -1,5 +1,6 @@
 """OROLS estimators do what all do: scikit-learn's checks, input, targets, copies, files, limits."""
 
+import re
 import tracemalloc
 
 import numpy as np
@@ -8,7 +9,7 @@ import polars as pl
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -35,7 +36,7 @@ from tests.estimators.data import refused
 
 FIXED = {"kernel": Gaussian(1.5), "epsilon": 0.01}
 ENDS = {"max_centers", "criterion", "condition_limit", "candidates", "exact"}
-both_selections = pytest.mark.parametrize("selection", ["residual", "greedy"])
+every_selection = pytest.mark.parametrize("selection", ["sampled", "residual", "greedy"])
 
 
 def regressor(**more):
@@ -52,6 +53,8 @@ GIVEN = {"kernel": Gaussian(1.0), "epsilon": 0.01}
 CHECKED = [
     OROLSRegressor(**GIVEN),
     OROLSRegressor(**GIVEN, selection="greedy", shared_centers=True),
+    OROLSRegressor(**GIVEN, selection="residual"),
+    OROLSRegressor(**GIVEN, candidates=3),
     OROLSRegressor([Gaussian(1.0), Linear()], epsilon=0.0, stopping=3, lambda_update=0.1),
     OROLSRegressor(**GIVEN, stopping="validation", lambda_update="evidence"),
     OROLSClassifier(**GIVEN),
@@ -88,6 +91,7 @@ def test_frames_and_lists():
     assert_allclose(model.predict(new.tolist()), expected, rtol=1e-12)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("stopping", ["gcv", "validation"])
 @pytest.mark.parametrize("kernel", ["gaussian", [Gaussian(1.0), Laplacian(1.0)]], ids=str)
 def test_read_only_arrays(stopping, kernel):
@@ -131,7 +135,7 @@ def test_a_precomputed_kernel_needs_values_with_all_rows():
 # --- targets ---
 
 
-@both_selections
+@every_selection
 @pytest.mark.parametrize("labels", [two, three], ids=["two", "three"])
 @pytest.mark.parametrize("shared", [False, True])
 def test_classes(selection, labels, shared):
@@ -143,7 +147,7 @@ def test_classes(selection, labels, shared):
     assert set(np.ravel(model.stopped_by_)) <= ENDS
 
 
-@both_selections
+@every_selection
 @pytest.mark.parametrize("shared", [False, True])
 def test_several_labels(selection, shared):
     model = classifier(selection=selection, shared_centers=shared).fit(X, indicators)
@@ -196,7 +200,7 @@ def test_several_targets(shared):
 # --- parameters ---
 
 
-@both_selections
+@every_selection
 @pytest.mark.parametrize("stopping", ["gcv", "bic", "mdl", "validation", 5])
 @pytest.mark.parametrize("update", ["gcv", "evidence", 0, 0.1])
 def test_every_stopping_and_update(selection, stopping, update):
@@ -233,13 +237,61 @@ def test_there_are_no_more_centers_than_asked_for(most):
     assert regressor(max_centers=most, stopping=20).fit(X, y).n_centers_ == most
 
 
+def wavy(n):
+    """More waves than the default number of centers can follow."""
+    x = np.linspace(0.0, 1.0, n)[:, None]
+    return x, np.sin(0.3 * n * x[:, 0])
+
+
+@pytest.mark.parametrize("stopping", ["gcv", "bic", "validation"])
+def test_a_default_limit_that_cuts_a_path_off_is_told(stopping):
+    rows, targets = wavy(900)
+    model = OROLSRegressor(Gaussian(0.005), epsilon=1e-6, stopping=stopping)
+    with pytest.warns(ConvergenceWarning, match="still falling: more might predict") as caught:
+        model.fit(rows, targets)
+    assert model.stopped_by_ == "max_centers"
+    most = int(re.search(r"Set max_centers=(\d+)", str(caught[0].message)).group(1))
+    enough = int(re.search(r"leave it at that, max_centers=(\d+)", str(caught[0].message)).group(1))
+    assert most == 2 * enough
+    longer = model.set_params(max_centers=most).fit(rows, targets)
+    assert longer.n_centers_ > enough
+    assert model.set_params(max_centers=enough).fit(rows, targets).n_centers_ <= enough
+
+
+def test_one_warning_for_several_models():
+    rows, targets = wavy(900)
+    smooth = np.sin(3.0 * rows[:, 0]) + 0.1 * np.random.default_rng(1).normal(size=900)
+    model = OROLSRegressor(Gaussian(0.005), epsilon=1e-6)
+    with pytest.warns(ConvergenceWarning, match="1 of 2 models ended at 200 centers"):
+        model.fit(rows, np.column_stack([targets, smooth]))
+
+
+def test_no_word_of_a_limit_that_changes_nothing():
+    """It was asked for, models were no better at the end, or half of few rows are centers."""
+    rows, targets = wavy(900)
+    narrow = {"kernel": Gaussian(0.005), "epsilon": 1e-6}
+    for how in ({"max_centers": 50}, {"stopping": 50}):
+        assert OROLSRegressor(**narrow, **how).fit(rows, targets).stopped_by_ == "max_centers"
+    noise = np.random.default_rng(0).normal(size=900)
+    OROLSRegressor(**narrow).fit(rows, noise)
+    few = OROLSRegressor(Gaussian(0.02), epsilon=1e-6).fit(*wavy(100))
+    assert few.stopped_by_ == "max_centers"
+
+
+@pytest.mark.parametrize("verbose", [None, "much", -1, 1.5])
+@pytest.mark.parametrize("estimator", [OROLSRegressor, OROLSClassifier])
+def test_verbose_is_checked_before_it_is_used(estimator, verbose):
+    with refused(ValueError, f"'verbose' parameter of {estimator.__name__} must be", "Got"):
+        estimator(verbose=verbose).fit(X, y > 0)
+
+
 def test_the_path_ends_at_the_limit_of_its_condition():
     model = regressor(condition_limit=3.0, epsilon=0.0).fit(X, y)
     assert model.stopped_by_ == "condition_limit"
     assert model.path_["condition"].max() <= 3.0
 
 
-def test_the_path_ends_where_its_best_model_was_long_ago():
+def test_the_path_ends_where_its_best_model_was_should_stop():
     noise = np.random.default_rng(3).normal(size=n)
     model = regressor(max_centers=80).fit(X, noise)
     assert model.stopped_by_ == "criterion"
@@ -302,7 +354,7 @@ def test_nothing_is_known_before_the_fit(name, tmp_path):
 
 def test_memory_that_is_not_there_is_refused():
     with refused(MemoryLimitError, "56 centers of 90 rows", "max_centers="):
-        regressor(max_centers=56, memory_limit=90_000).fit(X, y)
+        regressor(max_centers=56, memory_limit=120_000).fit(X, y)
     with refused(MemoryLimitError, "1 centers of 90 rows", "not even one"):
         regressor(max_centers=1, memory_limit=1000).fit(X, y)
     with refused(ValueError, "memory_limit='lots'"):
@@ -326,10 +378,12 @@ def peak_of_a_fit(model, *arrays):
     return peak
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("targets", [1, 8])
 @pytest.mark.parametrize(
     "selection",
     [
+        "sampled",
         "residual",
         pytest.param(
             "greedy",
@@ -345,11 +399,13 @@ def test_a_fit_stays_within_its_memory(selection, targets):
     count = 1500 if selection == "greedy" else 5000
     rows, Y = rng.normal(size=(count, 2)), rng.normal(size=(count, targets))
     regressor().fit(X, y)  # whatever is imported late
-    limit = 7 * 2**20
-    how = {"selection": selection, "max_centers": 40, "stopping": 40, "memory_limit": limit}
-    if selection == "greedy":
-        how |= {"max_centers": 2, "stopping": 2}
-    assert peak_of_a_fit(regressor(kernel=Gaussian(0.3), **how), rows, Y) <= limit
+    most = 2 if selection == "greedy" else 40
+    model = regressor(kernel=Gaussian(0.3), selection=selection, max_centers=most, stopping=most)
+    with pytest.raises(MemoryLimitError) as error:
+        model.set_params(memory_limit=1).fit(rows, Y)
+    asked = float(str(error.value).split(" need ")[1].split(" MiB")[0])
+    limit = (asked + 0.01) * 2**20  # which is rounded
+    assert peak_of_a_fit(model.set_params(memory_limit=limit), rows, Y) <= limit
 
 
 def test_progress_is_shown(capsys, monkeypatch):

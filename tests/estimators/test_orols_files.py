@@ -89,6 +89,7 @@ def assert_same(found, expected):
             np.testing.assert_equal(found[name], value, err_msg=name)
 
 
+@pytest.mark.costly
 @every_model
 def test_copies_say_the_same(model, rows, target):
     model = clone(model).fit(rows, target, weights)
@@ -100,6 +101,7 @@ def test_copies_say_the_same(model, rows, target):
     assert_same(answers(again.fit(rows, target, weights), rows), expected)
 
 
+@pytest.mark.costly
 @every_model
 def test_files_say_the_same(model, rows, target, tmp_path):
     model = clone(model).fit(rows, target, weights)

@@ -2,11 +2,12 @@
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 
-from squareone import RLSClassifier
+from squareone import RLSClassifier, RLSRegressor
 from squareone.kernels import Gaussian
 from squareone.rows import GeneratedRows, open_rows
 from tests.estimators.data import refused
@@ -50,7 +51,7 @@ def read(path):
 @pytest.mark.parametrize("suffix", [".npy", ".csv", ".parquet"])
 @pytest.mark.parametrize("given", ["stream", "path", "array", "sparse"])
 def test_predictions_into_files(suffix, given, tmp_path, monkeypatch):
-    monkeypatch.setattr("squareone.estimators.fitted_estimator._FILE_ROWS", 32)
+    monkeypatch.setattr("squareone.export.prediction_file._FILE_ROWS", 32)
     stream = STREAMS["npy"](X, tmp_path)
     rows = {"stream": stream, "path": tmp_path / "rows.npy", "array": X, "sparse": csr_array(X)}
     path = tmp_path / f"out{suffix}"
@@ -96,21 +97,81 @@ def test_intervals_of_several_targets_into_files(tmp_path):
     assert read(tmp_path / "out.csv")[0].shape == (n, 4)
 
 
+FRAME = pd.DataFrame(X, columns=list("abcd"))
+OTHERS = FRAME.assign(kind="oak", e=1.0)[["d", "kind", "b", "e", "a", "c"]]
+
+
+@pytest.fixture
+def named(tmp_path):
+    """A model that was fitted to columns of a file."""
+    FRAME.to_parquet(tmp_path / "rows.parquet")
+    return regressor("rectangle", alpha=0.1).fit(open_rows(tmp_path / "rows.parquet"), y)
+
+
 @pytest.mark.filterwarnings("error:X does not have valid feature names")
-@pytest.mark.parametrize("given", ["stream", "path"])
-def test_names_of_features_are_compared(given, tmp_path):
-    """As predict does with the stream itself."""
-    frame = pd.DataFrame(X, columns=list("abcd"))
-    frame.to_parquet(tmp_path / "rows.parquet")
-    frame[list("dcba")].to_parquet(tmp_path / "turned.parquet")
-    model = regressor("rectangle", alpha=0.1).fit(open_rows(tmp_path / "rows.parquet"), y)
-    rows = {name: tmp_path / f"{name}.parquet" for name in ("rows", "turned")}
-    if given == "stream":
-        rows = {name: open_rows(path) for name, path in rows.items()}
-    model.predict_file(rows["rows"], tmp_path / "out.npy")
-    assert_allclose(np.load(tmp_path / "out.npy"), model.predict(frame))
-    with refused(ValueError, "feature names", "order"):
-        model.predict_file(rows["turned"], tmp_path / "out.npy")
+@pytest.mark.parametrize("suffix", [".csv", ".parquet", ".feather"])
+@pytest.mark.parametrize(
+    "rows", [FRAME, FRAME[list("dcba")], OTHERS], ids=["same", "turned", "more"]
+)
+def test_columns_of_a_file_are_found_by_their_names(named, rows, suffix, tmp_path):
+    """In any order, and among others, which may be texts: those are not looked at."""
+    path = tmp_path / f"new{suffix}"
+    if suffix == ".csv":
+        rows.to_csv(path, index=False)
+    else:
+        getattr(rows, f"to_{suffix[1:]}")(path)
+    named.predict_file(path, tmp_path / "out.npy")
+    assert_allclose(np.load(tmp_path / "out.npy"), named.predict(FRAME))
+
+
+@pytest.mark.filterwarnings("error:X does not have valid feature names")
+@pytest.mark.parametrize("given", ["stream", "sparse stream", "pandas", "polars"])
+def test_columns_of_rows_are_found_by_their_names(named, given, tmp_path, monkeypatch):
+    monkeypatch.setattr("squareone.export.prediction_file._FILE_ROWS", 32)
+    some = OTHERS.drop(columns="kind")
+    names, numbers = list(some), some.to_numpy()
+    rows = {
+        "stream": GeneratedRows(lambda: [numbers], numbers.shape, feature_names=names),
+        "sparse stream": GeneratedRows(
+            lambda: [csr_array(numbers)], numbers.shape, sparse=True, feature_names=names
+        ),
+        "pandas": OTHERS,
+        "polars": pl.from_pandas(OTHERS),
+    }
+    named.predict_file(rows[given], tmp_path / "out.npy")
+    assert_allclose(np.load(tmp_path / "out.npy"), named.predict(FRAME))
+
+
+def test_columns_that_are_missing_are_named(named, tmp_path):
+    path = tmp_path / "new.csv"
+    FRAME.rename(columns={"a": "A ", "c": "weight"}).to_csv(path, index=False)
+    with refused(ValueError, "'new.csv' has no columns 'a' (is 'A ' meant?), 'c': its columns are"):
+        named.predict_file(path, tmp_path / "out.npy")
+    with refused(ValueError, "X has no column 'b': its columns are 'a', 'c', 'd'"):
+        named.predict_file(FRAME[list("acd")], tmp_path / "out.npy")
+    pd.DataFrame({"x": [1.0], "z": [2.0]}).to_csv(path, index=False)
+    with refused(ValueError, "no columns 'a', 'b', 'c', 'd'", "open_rows(path, transformer=...)"):
+        named.predict_file(path, tmp_path / "out.npy")
+    assert not (tmp_path / "out.npy").exists()
+
+
+def test_predict_itself_compares_names(named, tmp_path):
+    turned = FRAME[list("dcba")]
+    turned.to_parquet(tmp_path / "turned.parquet")
+    for rows in (turned, open_rows(tmp_path / "turned.parquet")):
+        with refused(ValueError, "feature names", "order"):
+            named.predict(rows)
+
+
+def test_a_model_without_names(tmp_path):
+    """A file with as many columns is taken as it is; with others somebody has to choose."""
+    model = regressor("rectangle", alpha=0.1).fit(X, y)
+    FRAME.to_csv(tmp_path / "same.csv", index=False)
+    model.predict_file(tmp_path / "same.csv", tmp_path / "out.npy")
+    assert_allclose(np.load(tmp_path / "out.npy"), model.predict(X))
+    FRAME.assign(y=y).to_csv(tmp_path / "more.csv", index=False)
+    with refused(ValueError, "['a', 'b', 'c', 'd', 'y']", "4 features without names", "columns="):
+        model.predict_file(tmp_path / "more.csv", tmp_path / "out.npy")
 
 
 def test_what_cannot_be_written(tmp_path):
@@ -127,7 +188,7 @@ def test_what_cannot_be_written(tmp_path):
 
 
 def test_a_file_appears_when_it_is_complete(tmp_path, monkeypatch):
-    monkeypatch.setattr("squareone.estimators.fitted_estimator._FILE_ROWS", 32)
+    monkeypatch.setattr("squareone.export.prediction_file._FILE_ROWS", 32)
     model = regressor("rectangle", alpha=0.1).fit(X, y)
     (tmp_path / "out.csv").write_text("before\n")
     rows = X.copy()
@@ -136,3 +197,16 @@ def test_a_file_appears_when_it_is_complete(tmp_path, monkeypatch):
         model.predict_file(GeneratedRows(lambda: iter([rows]), (n, d)), tmp_path / "out.csv")
     assert (tmp_path / "out.csv").read_text() == "before\n"
     assert [path.name for path in tmp_path.iterdir()] == ["out.csv"]
+
+
+@pytest.mark.parametrize("opened", [False, True])
+def test_predictions_do_not_replace_their_rows(tmp_path, opened):
+    path = tmp_path / "rows.csv"
+    rng = np.random.default_rng(0)
+    table = rng.standard_normal((20, 2))
+    np.savetxt(path, table, delimiter=",", header="a,b", comments="")
+    before = path.read_bytes()
+    model = RLSRegressor("linear").fit(table, table[:, 0])
+    with pytest.raises(ValueError, match="give another file"):
+        model.predict_file(open_rows(path) if opened else path, path)
+    assert path.read_bytes() == before

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from squareone.estimators.callbacks import CallbackSupport, fit_progress
+from squareone.estimators.callbacks import fit_progress, set_callbacks
 from squareone.fitting import progress as module
 from squareone.fitting.progress import Progress
 
@@ -379,8 +379,10 @@ def test_nothing_is_imported_before_it_is_used():
 # --- scikit-learn's callbacks ---
 
 
-class Mean(CallbackSupport, RegressorMixin, BaseEstimator):
+class Mean(RegressorMixin, BaseEstimator):
     """Predicts a constant, in stages."""
+
+    set_callbacks = set_callbacks
 
     def __init__(self, verbose=0, fails=False):
         self.verbose = verbose
@@ -515,3 +517,18 @@ def test_without_the_callback_api(monkeypatch):
     monkeypatch.setitem(sys.modules, "sklearn.callback", None)
     assert not hasattr(Mean(), "set_callbacks")
     assert Mean().fit(X, y).predict(X)[0] == 3.0
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (9.9, "9.9 s"),
+        (10.0, "10 s"),
+        (99.4, "99 s"),
+        (100.0, "1 min 40 s"),
+        (3599.0, "59 min 59 s"),
+        (3600.0, "1 h 00 min"),
+    ],
+)
+def test_times_as_they_are_read(seconds, text):
+    assert module.readable_time(seconds) == text

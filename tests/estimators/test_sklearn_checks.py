@@ -1,8 +1,13 @@
 """scikit-learn's own checks of an estimator."""
 
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from sklearn.base import clone
+from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from squareone import RLSClassifier, RLSRegressor
+from squareone import OROLSClassifier, RLSClassifier, RLSRegressor
 from squareone.kernels import Gaussian
 from squareone.targets import BCH
 
@@ -27,6 +32,8 @@ CLASSIFIERS = [
     {"calibration": "isotonic"},
     {"calibration": "linear"},
     {"criterion": "marginal_likelihood"},
+    {"alpha": 1.0, "kernel": Gaussian(1.0), "class_weight": "balanced"},
+    {"alpha": 1.0, "kernel": Gaussian(1.0), "threshold": 0.1},
 ]
 
 
@@ -42,11 +49,9 @@ def expected_failures(estimator):
             reasons.append(f"the width is chosen {left_out}; with Gaussian(1.0) the check passes")
         if estimator.alpha == 1.0 and estimator.calibration is not None:
             reasons.append(f"calibrated {left_out}; with calibration=None the check passes")
-        if estimator.calibration in ("platt", "isotonic"):
+        weighted = estimator.class_weight is not None
+        if estimator.calibration == "isotonic" or estimator.threshold is not None or weighted:
             failures["check_classifiers_train"] = "the most probable class is not the predicted one"
-        if estimator.calibration in ("isotonic", "linear"):
-            name = "check_classifiers_multilabel_output_format_predict_proba"
-            failures[name] = "a probability may be zero or one"
     if reasons:
         for rows in ("dense", "sparse"):
             failures[f"check_sample_weight_equivalence_on_{rows}_data"] = "; ".join(reasons)
@@ -60,3 +65,35 @@ def expected_failures(estimator):
 )
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
+
+
+TAGS = [
+    (RLSRegressor(), {"sparse": True}),
+    (RLSRegressor(Gaussian(ard=True)), {"sparse": False}),
+    (RLSRegressor(Gaussian([1.0, 2.0], ard=True)), {"sparse": True}),
+    (RLSClassifier(), {"multi_class": True, "multi_label": True, "sparse": True}),
+    (RLSClassifier(threshold="f1"), {"multi_class": False, "multi_label": True}),
+    (RLSClassifier(class_weight="balanced"), {"multi_class": True, "multi_label": False}),
+    (RLSClassifier(coding="bch"), {"multi_class": True, "multi_label": False}),
+    (OROLSClassifier(class_weight={0: 2.0}), {"multi_label": False}),
+    (OROLSClassifier(), {"multi_label": True}),
+]
+
+
+@pytest.mark.parametrize(("estimator", "expected"), TAGS, ids=lambda case: repr(case)[:40])
+def test_tags_promise_what_is_taken(estimator, expected):
+    """What a tag says is tried: taken where it is promised, refused where it is not."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((30, 2))
+    sparse = csr_array(X * (rng.random(X.shape) < 0.5))
+    three, labels = np.arange(30) % 3, rng.integers(0, 2, (30, 2))
+    tried = {"sparse": (sparse, three > 0), "multi_class": (X, three), "multi_label": (X, labels)}
+    tags = get_tags(estimator)
+    for name, promised in expected.items():
+        found = getattr(tags.input_tags if name == "sparse" else tags.classifier_tags, name)
+        assert found == promised, name
+        if promised:
+            clone(estimator).fit(*tried[name])
+        else:
+            with pytest.raises(ValueError, match=r"sparse|classes|indicator"):
+                clone(estimator).fit(*tried[name])

@@ -22,7 +22,7 @@ from squareone.rows import open_rows
 
 X, y = load_iris(return_X_y=True)
 X = X - X.mean(axis=0)
-FORMS = ["primal", "dual", "diagonal", "sketch"]
+FORMS = ["primal", "dual", "diagonal"]
 CLASSIFIERS = [
     SecondOrderPerceptron,
     IncrementalRLSClassifier,
@@ -30,6 +30,15 @@ CLASSIFIERS = [
     FilteringClassifier,
 ]
 ALL = [*CLASSIFIERS, IncrementalRLSRegressor]
+
+
+def not_for(estimator):
+    """Checks that repeat and reorder rows: not where that matters."""
+    ordered = getattr(estimator, "forgetting", 1.0) < 1 or estimator.alpha == "auto"
+    if not ordered and estimator.kernel != "gaussian":
+        return {}
+    why = "recent rows count more, errors come before learning, or a width is that of first rows"
+    return {f"check_sample_weight_equivalence_on_{kind}_data": why for kind in ("dense", "sparse")}
 
 
 @parametrize_with_checks([kind() for kind in ALL])
@@ -45,12 +54,16 @@ def test_scikit_learn_checks_of_every_form(estimator, check):
 
 @parametrize_with_checks(
     [
-        SecondOrderPerceptron([0.1, 1.0], hypothesis="penalised"),
+        SecondOrderPerceptron(alpha=[0.1, 1.0], hypothesis="penalised"),
         SecondOrderPerceptron(kernel="gaussian", hypothesis="average"),
         SecondOrderPerceptron(kernel=Gaussian(2.0), budget=30, shuffle=True),
         SelectiveSamplingClassifier(count="rarer"),
         IncrementalRLSRegressor(forgetting=0.99),
-    ]
+        IncrementalRLSRegressor(alpha="auto"),
+        IncrementalRLSRegressor(kernel="gaussian"),
+        IncrementalRLSClassifier(alpha=[0.1, 10.0], kernel="gaussian"),
+    ],
+    expected_failed_checks=not_for,
 )
 def test_scikit_learn_checks_of_other_parameters(estimator, check):
     check(estimator)
@@ -134,7 +147,7 @@ def test_new_classes_are_refused_or_added(kind):
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("strategy", ["deterministic", "randomized"])
 def test_new_classes_of_a_sampler(form, strategy):
-    model = SelectiveSamplingClassifier(strategy, form=form, new_classes="add")
+    model = SelectiveSamplingClassifier(strategy=strategy, form=form, new_classes="add")
     model.partial_fit(X[:100], y[:100])
     sign = model.decision_function(X[:50])
     model.partial_fit(X[100:101], y[100:101])
@@ -166,7 +179,7 @@ def test_labels_of_an_indicator_matrix_are_learned_by_themselves():
     model = SecondOrderPerceptron().fit(X, Y)
     for column in range(3):
         alone = SecondOrderPerceptron().fit(X, Y[:, column])
-        np.testing.assert_allclose(model.coef_[column], alone.coef_, atol=1e-12)
+        np.testing.assert_allclose(model.coef_[[column]], alone.coef_, atol=1e-12)
     with pytest.raises(ValueError, match="zeros and ones for 3 labels"):
         model.partial_fit(X, Y[:, :2])
     with pytest.raises(ValueError, match="zeros and ones for 3 labels"):
@@ -201,7 +214,9 @@ def test_one_row_that_is_none_is_refused(kind):
     with pytest.raises(NotFittedError, match="start, or partial_fit"):
         kind().learn_one(X[0], 1)
     model = kind().partial_fit(X, (y == 1).astype(int))
-    for x in (X[0, :3], X[:2], 3.0, "text", {"a": 1.0}, None):
+    with pytest.raises(ValueError, match=r"no names.*start\(n_features=\[names\]\)"):
+        model.predict_one({"a": 1.0})
+    for x in (X[0, :3], X[:2], 3.0, "text", None):
         with pytest.raises(ValueError, match="4 numbers are expected, one per feature"):
             model.predict_one(x)
     with pytest.raises(ValueError, match="3 features"):
@@ -237,7 +252,7 @@ def test_a_label_that_is_never_given_is_no_harm():
     wanted = model.query(X)
     assert wanted.any()
     assert model.n_labels_ == labels
-    assert model.n_rounds_ == 150
+    assert model.n_rounds_ == 165
     model.partial_fit(X[:0], y[:0])
     assert model.n_labels_ == labels
 
@@ -259,20 +274,20 @@ def test_some_labels_of_a_row_are_given():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"a": 0.0}, "a"),
-        ({"a": -1.0}, "a"),
-        ({"a": [1.0, np.nan]}, "finite numbers above zero"),
-        ({"a": []}, "finite numbers above zero"),
-        ({"a": "one"}, "a"),
+        ({"alpha": 0.0}, "alpha"),
+        ({"alpha": -1.0}, "alpha"),
+        ({"alpha": [1.0, np.nan]}, "finite numbers above zero"),
+        ({"alpha": []}, "finite numbers above zero"),
+        ({"alpha": "one"}, "alpha"),
         ({"kernel": "precomputed"}, "rows as they come"),
-        ({"kernel": "cosine"}, "kernel"),
+        ({"kernel": "cosinus"}, "kernel"),
         ({"kernel": "gaussian", "form": "primal"}, 'use form="dual"'),
-        ({"form": "sketch", "budget": 5}, 'use form="dual"'),
+        ({"form": "diagonal", "budget": 5}, 'use form="dual"'),
         ({"budget": 5, "hypothesis": "average"}, "needs all support points"),
         ({"hypothesis": "first"}, "hypothesis"),
         ({"delta": 1.0}, "delta"),
         ({"epochs": 0}, "epochs"),
-        ({"sketch_size": 0}, "sketch_size"),
+        ({"form": "sketch"}, 'use form="diagonal"'),
         ({"new_classes": "ignore"}, "new_classes"),
     ],
 )
@@ -296,10 +311,6 @@ def test_other_bad_parameters_are_refused():
         SecondOrderPerceptron().start([1], 4)
     with pytest.raises(ValueError, match="n_features=0"):
         SecondOrderPerceptron().start([0, 1], 0)
-    with pytest.raises(ValueError, match="median distance"):
-        SecondOrderPerceptron(kernel="gaussian").start([0, 1], 4)
-    with pytest.raises(ValueError, match="median distance"):
-        SecondOrderPerceptron(kernel="gaussian").partial_fit(X[:1], y[:1], classes=[0, 1])
     with pytest.raises(ValueError, match="one class per row"):
         SecondOrderPerceptron().fit(X, y).partial_fit(X, np.column_stack([y, y]))
 
@@ -328,7 +339,7 @@ def test_bounds_say_what_they_need():
         SecondOrderPerceptron().start([0, 1], 4).risk_bound()
     with pytest.raises(ValueError, match='strategy="randomized"'):
         SelectiveSamplingClassifier().fit(X, y).mistake_bound(X, y, np.ones(4))
-    sampler = SelectiveSamplingClassifier("randomized", b=0.5).fit(X, y == 1)
+    sampler = SelectiveSamplingClassifier(strategy="randomized", b=0.5).fit(X, y == 1)
     assert sampler.mistake_bound(X, y == 1, np.ones(4)).value > 0
 
 
@@ -343,8 +354,8 @@ def test_what_a_form_does_not_have_says_what_it_has():
 
 @pytest.mark.parametrize("scale", [1e-100, 1e100])
 def test_extreme_scales_are_learned_with_a_ridge_of_theirs(scale):
-    plain = SecondOrderPerceptron(1.0).fit(X, y)
-    scaled = SecondOrderPerceptron(scale**2).fit(X * scale, y)
+    plain = SecondOrderPerceptron(alpha=1.0).fit(X, y)
+    scaled = SecondOrderPerceptron(alpha=scale**2).fit(X * scale, y)
     np.testing.assert_allclose(scaled.coef_ * scale, plain.coef_, rtol=1e-9)
 
 

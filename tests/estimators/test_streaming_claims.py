@@ -46,15 +46,16 @@ def test_a_quarter_of_the_perceptrons_mistakes_without_noise():
         y = np.where(Z @ rng.standard_normal(50) > 0, 1, -1)
         X = Z / np.arange(1, 51)
         first += perceptron_mistakes(X, y)
-        second += SecondOrderPerceptron(0.01).fit(X, y).mistakes_
+        second += SecondOrderPerceptron(alpha=0.01).fit(X, y).mistakes_
     assert second <= 0.25 * first
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("form", ["primal", "dual"])
 def test_no_run_has_more_mistakes_than_its_bound(form):
     for seed in range(100):
         X, y, u = noisy_rows(seed, 80, d=3)
-        model = SecondOrderPerceptron(0.1, form=form, shuffle=seed % 2 == 1).fit(X, y)
+        model = SecondOrderPerceptron(alpha=0.1, form=form, shuffle=seed % 2 == 1).fit(X, y)
         others = np.random.default_rng(seed).standard_normal((3, 3))
         bounds = [model.mistake_bound(X, y, v) for v in (u, *others)]
         bounds += [model.mistake_bound(X, y, u, gamma) for gamma in (0.1, 1.0, 10.0)]
@@ -66,7 +67,7 @@ def test_no_run_with_a_kernel_has_more_mistakes_than_its_bound():
     for seed in range(20):
         X = np.random.default_rng(seed).uniform(-2, 2, (80, 2))
         y = np.square(X).sum(axis=1) > 2
-        model = SecondOrderPerceptron(0.1, kernel=Gaussian(1.0), shuffle=True).fit(X, y)
+        model = SecondOrderPerceptron(alpha=0.1, kernel=Gaussian(1.0), shuffle=True).fit(X, y)
         K = Gaussian(1.0)(X)
         u = np.linalg.solve(K + 0.1 * np.eye(80), np.where(y, 1.0, -1.0))
         assert model.mistakes_ <= model.mistake_bound(X, y, u).value < 80
@@ -75,6 +76,7 @@ def test_no_run_with_a_kernel_has_more_mistakes_than_its_bound():
 # --- risk ---
 
 
+@pytest.mark.thorough
 def test_the_mean_risk_of_hypotheses_is_seldom_above_its_bound():
     deltas, n, runs = (0.02, 0.1, 0.5), 100, 150
     above, above_mean = np.zeros(3, int), 0
@@ -83,7 +85,7 @@ def test_the_mean_risk_of_hypotheses_is_seldom_above_its_bound():
         model = SecondOrderPerceptron().start(classes=[-1, 1], n_features=5)
         risks = []
         for x, label in zip(X, y, strict=True):
-            risks.append(risk(model.coef_, u))
+            risks.append(risk(model.coef_[0], u))
             model.learn_one(x, label)
         mean = np.mean(risks)
         above += [mean > model.risk_bound(delta) for delta in deltas]
@@ -92,6 +94,7 @@ def test_the_mean_risk_of_hypotheses_is_seldom_above_its_bound():
     assert above_mean > 0.1 * runs  # mistakes alone bound nothing
 
 
+@pytest.mark.thorough
 def test_the_risk_of_the_chosen_hypothesis_is_seldom_above_its_bound():
     deltas, runs = (0.02, 0.2), 100
     above, better = np.zeros(2, int), 0
@@ -101,8 +104,8 @@ def test_the_risk_of_the_chosen_hypothesis_is_seldom_above_its_bound():
             model = SecondOrderPerceptron(hypothesis="penalised", delta=delta).fit(X, y)
             bound = model.risk_bound(delta, kind="chosen")
             assert bound < 1
-            above[i] += risk(model.coef_, u) > bound
-        better += risk(model.coef_, u) < model.mistakes_ / 800
+            above[i] += risk(model.coef_[0], u) > bound
+        better += risk(model.coef_[0], u) < model.mistakes_ / 800
     assert (above <= np.multiply(deltas, runs)).all()
     assert better > 0.9 * runs  # it is a good one among them
 
@@ -110,6 +113,7 @@ def test_the_risk_of_the_chosen_hypothesis_is_seldom_above_its_bound():
 # --- randomised sampling ---
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("normalise", [True, False])
 @pytest.mark.parametrize("b", [0.05, 1.0])
 @pytest.mark.parametrize("length", [0.2, 5.0])
@@ -120,7 +124,7 @@ def test_expected_mistakes_are_below_their_bound(length, b, normalise):
     mistakes, bounds, rates = [], [], []
     for seed in range(50):
         model = SelectiveSamplingClassifier(
-            "randomized", b=b, normalise=normalise, random_state=seed
+            strategy="randomized", b=b, normalise=normalise, random_state=seed
         ).fit(X, y)
         mistakes.append(model.mistakes_)
         rates.append(model.label_rate_)

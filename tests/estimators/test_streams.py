@@ -46,6 +46,7 @@ pytestmark = [
 # --- every kind of stream, every solver ---
 
 
+@pytest.mark.costly
 @every_solver
 @pytest.mark.parametrize(
     ("kind", "w"),
@@ -92,6 +93,7 @@ def test_points(centers, kind, tmp_path):
     assert hasattr(found.centers_, "indptr") == stream.sparse
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("kind", ["npy", "csv", "svmlight"])
 @pytest.mark.parametrize("solver", ["rectangle", "pcg", "nystrom", "cholesky"])
 def test_widths_that_are_chosen(kind, solver, tmp_path):
@@ -120,6 +122,7 @@ def test_median_widths(kind, solver, kernel, w, tmp_path):
     assert found.kernel_.sigma == pytest.approx(expected.kernel_.sigma, rel=1e-9)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("solver", ["rectangle", "pcg", "gram", "krylov"])
 @pytest.mark.parametrize(
     "settings",
@@ -156,6 +159,7 @@ def test_single_precision(solver, tmp_path):
 # --- rows that NumPy maps itself ---
 
 
+@pytest.mark.costly
 @every_solver
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64, np.uint8, np.bool_])
 def test_memory_maps(solver, dtype, tmp_path):
@@ -240,8 +244,8 @@ def test_categories(solver, sparse, tmp_path):
 
 def in_small_blocks(monkeypatch):
     monkeypatch.setattr(center_basis, "STRIP", 7)
-    monkeypatch.setattr("squareone.estimators.thin.MOST_BLOCK", 8.0 * 7 * m)
-    monkeypatch.setattr("squareone.estimators.thin.LEAST_BLOCK", 8.0 * 7 * m)
+    monkeypatch.setattr("squareone.fitting.problem.MOST_BLOCK", 8.0 * 7 * m)
+    monkeypatch.setattr("squareone.fitting.problem.LEAST_BLOCK", 8.0 * 7 * m)
     monkeypatch.setattr(center_basis, "STRIP", 5)
     monkeypatch.setattr(rectangle, "STRIP", 5)
     monkeypatch.setattr(rectangle, "KEPT_BYTES", 0)
@@ -250,6 +254,7 @@ def in_small_blocks(monkeypatch):
     monkeypatch.setattr(nystrom, "_BLOCK", 50)
 
 
+@pytest.mark.costly
 @every_thin_solver
 @weighted_or_not
 @pytest.mark.parametrize("intercept", [True, False], ids=["intercept", "none"])

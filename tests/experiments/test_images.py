@@ -91,6 +91,7 @@ def test_no_choice_explains_more_than_eigenvectors(task, way):
             assert_array_equal(points, task.train.X[choice.centers.indices])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("experiment", "rows", "figures"),
     [(few_points, 2 * 6 + 1, {"usps"}), (which_points, 2 * 7, {"usps", "trace"})],

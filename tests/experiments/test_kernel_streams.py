@@ -1,11 +1,11 @@
-"""Streams with a kernel, and the noiseless stream: runs from end to end."""
+"""Streams with a kernel, the noiseless stream, several ridges: runs from end to end."""
 
 import sys
 
 import numpy as np
 import pytest
 
-from experiments import kernel_streams, noiseless_stream, report
+from experiments import kernel_streams, noiseless_stream, report, stream_ridges
 from experiments.data import VARIABLE, Rows
 
 
@@ -52,6 +52,18 @@ def test_the_noiseless_stream_runs(folder, monkeypatch):
     table = (folder / "noiseless_stream-quick.md").read_text(encoding="utf-8")
     assert table.count("feature matters |") == table.count("features matter |") == 3 * 2
     assert (folder / "noiseless_stream-quick-mistakes.png").stat().st_size > 10_000
+
+
+def test_several_ridges_run(folder, monkeypatch):
+    argv = ["stream_ridges", "--quick", "--only", "letter", "diabetes"]
+    monkeypatch.setattr(sys, "argv", argv)
+    stream_ridges.main()
+    table = (folder / "stream_ridges-quick.md").read_text(encoding="utf-8")
+    rows = [line.split("|") for line in table.splitlines() if "raw" in line or "scaled" in line]
+    assert len(rows) >= 4
+    found = {(row[1].strip(), row[2].strip()): row for row in rows if len(row) > 6}
+    assert float(found["letter", "raw"][4]) < 10
+    assert float(found["diabetes", "raw"][4]) < float(found["diabetes", "raw"][3])
 
 
 def test_labels_of_the_noiseless_stream_are_those_of_a_hyperplane():

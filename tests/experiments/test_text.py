@@ -151,6 +151,7 @@ def test_draws_are_nested_and_leave_the_rest():
     assert_array_equal(np.bincount(at_most_half.train.y)[1:], [5, 5, 5])
 
 
+@pytest.mark.thorough
 def test_the_protocol_runs_on_another_file(tmp_path, monkeypatch, capsys):
     write_counts(tmp_path / "other.npz", some_counts())
     monkeypatch.setattr(report, "RESULTS", tmp_path)

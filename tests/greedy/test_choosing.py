@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from squareone.greedy import CHOOSERS, CRITERIA, Columns, Rule, fixed, greedy_path
-from squareone.greedy.next_center import gain
+from squareone.greedy.next_center import SampledGain, gain
 from squareone.kernels import Gaussian, Laplacian, Linear
 
 rng = np.random.default_rng(0)
@@ -80,3 +80,87 @@ def test_the_best_of_a_random_few_is_chosen():
     residual, _ = path_of("residual", [Gaussian(1.0)], subset=1, most=8)
     greedy, _ = path_of("greedy", [Gaussian(1.0)], subset=1, most=8)
     assert_array_equal(residual.candidates, greedy.candidates)
+
+
+# --- some points, drawn by their squared errors ---
+
+
+class Recorded(SampledGain):
+    """Remembers what it was shown, what it had drawn then, and what it took."""
+
+    def __init__(self, *given):
+        super().__init__(*given)
+        self.steps = []
+
+    def next(self, state):
+        there = self.open.copy()
+        found = super().next(state)
+        drawn = self._numbers[there[self._numbers]]
+        Q, u = state.basis.directions.copy(), state.unexplained.copy()
+        self.steps.append((drawn, found.candidate, Q, u, state.penalty))
+        return found
+
+
+def recorded(kernels, rows, targets, *, subset, most, root=None, seed=0, epsilon=0.1, penalty=0.1):
+    columns = Columns(kernels, rows, root, epsilon)
+    chooser = Recorded(columns, subset, np.random.RandomState(seed))
+    rule = Rule(most, CRITERIA["gcv"], most, 1e12)
+    greedy_path(columns, targets, root, chooser, fixed(penalty), rule, intercept=True)
+    return columns, chooser.steps
+
+
+@pytest.mark.parametrize("kernels", [[Gaussian(1.0)], [Gaussian(1.0), Laplacian(2.0)]])
+@pytest.mark.parametrize("penalty", [0.0, 0.1])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_of_those_drawn_the_one_that_gains_most_is_chosen(kernels, penalty, weighted):
+    """By gains from columns that are made orthogonal afresh, for all that are drawn."""
+    rows = rng.normal(size=(200, 3))
+    targets = np.sin(2 * rows[:, :2]) + 0.1 * rng.normal(size=(200, 2))
+    root = np.sqrt(rng.uniform(0.2, 3.0, 200)) if weighted else None
+    how = {"subset": 12, "most": 60, "root": root, "penalty": penalty}
+    columns, steps = recorded(kernels, rows, targets, **how)
+    for drawn, chosen, Q, u, lam in steps:
+        rest = columns.of(drawn)
+        for _ in range(2):
+            rest = rest - Q @ (Q.T @ rest)
+        gains = ((rest.T @ u) ** 2).sum(axis=1) / (lam + (rest**2).sum(axis=0))
+        assert gains[drawn == chosen] >= (1 - 1e-8) * gains.max()
+
+
+def test_others_are_drawn_after_an_eighth_of_the_centers_and_half_of_those_drawn():
+    rows = rng.normal(size=(300, 3))
+    _, steps = recorded([Gaussian(1.0)], rows, rows[:, :1], subset=16, most=120)
+    begins = [m for m, step in enumerate(steps) if step[0].size == 16]
+    columns = np.array(begins) + 1  # the constant is one, too
+    taken = np.diff([*begins, 120])
+    assert_array_equal(taken[:-1], np.clip(columns // 8, 1, 8)[:-1])
+    assert taken.max() == 8
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("weighted", [False, True])
+def test_points_are_drawn_by_their_squared_errors(weighted):
+    """The first of 4,000 runs, against its probabilities: six standard deviations at most."""
+    runs = 4000
+    root = np.sqrt(rng.uniform(0.2, 3.0, n)) if weighted else np.ones(n)
+    mean = (root**2 @ Y) / (root**2).sum()
+    expected = ((root[:, None] * (Y - mean)) ** 2).sum(axis=1)
+    expected /= expected.sum()
+    counts = np.zeros(n)
+    for seed in range(runs):
+        how = {"subset": 1, "most": 1, "seed": seed, "root": root if weighted else None}
+        counts[recorded([Gaussian(1.0)], X, Y, **how)[1][0][1]] += 1
+    deviations = np.sqrt(runs * expected * (1 - expected))
+    assert (np.abs(counts - runs * expected) <= 6 * deviations).all()
+    assert (np.abs(counts - runs / n) > 6 * deviations).any()  # which drawing evenly would not pass
+
+
+def test_points_without_error_are_drawn_last():
+    rows = rng.normal(size=(40, 3))
+    targets = np.zeros((40, 1))
+    targets[:5, 0] = [1e-160, 1.0, -1.0, 1e-3, 2.0]  # the first has a square of nothing
+    columns = Columns([Gaussian(1.0)], rows, None, 0.1)
+    chooser = Recorded(columns, 4, np.random.RandomState(0))
+    rule = Rule(1, CRITERIA["gcv"], 1, 1e12)
+    greedy_path(columns, targets, None, chooser, fixed(0.1), rule, intercept=False)
+    assert_array_equal(chooser.steps[0][0], [1, 2, 3, 4])

@@ -41,3 +41,17 @@ def test_the_first_of_equals_is_the_largest():
     residual = Residual(basis, np.array([[1.0], [-2.0], [0.5], [2.0], [2.0], [1.0]]), None)
     assert residual.largest(np.ones(6, bool)) == 1
     assert residual.largest(np.array([True, False, True, False, True, True])) == 4
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_squared_residuals_of_all_rows(weighted):
+    rng = np.random.default_rng(1)
+    Q = np.linalg.qr(rng.normal(size=(n, m)))[0]
+    root = np.sqrt(rng.uniform(0.2, 3.0, n)) if weighted else None
+    unexplained, missing = rng.normal(size=(n, 2)), rng.normal(size=(m, 2))
+    basis = Basis(n, m, np.dtype(float))
+    residual = Residual(basis, unexplained, root)
+    for j in range(m):
+        basis.append(Q[:, j], np.zeros(j))
+    residual.update(missing)
+    assert_allclose(residual.squared(), ((unexplained + Q @ missing) ** 2).sum(axis=1))

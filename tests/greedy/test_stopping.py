@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from squareone.greedy import CRITERIA, UPDATES, Fit, fixed
-from squareone.greedy.stopping import CHARGE, MORE, TIMES, best_of, long_ago
+from squareone.greedy.stopping import CHARGE, MORE, TIMES, best_of, should_stop
 
 rng = np.random.default_rng(0)
 n, m = 50, 6
@@ -70,11 +70,11 @@ def test_the_first_of_equals_is_the_best():
     assert best_of(np.array([np.inf, np.inf])) == 0
 
 
-def test_the_best_was_long_ago():
-    assert not long_ago(0, MORE - 1)
-    assert long_ago(0, MORE)
-    assert not long_ago(10, int(10 * TIMES + MORE) - 1)
-    assert long_ago(10, int(10 * TIMES + MORE))
+def test_the_best_was_should_stop():
+    assert not should_stop(0, MORE - 1)
+    assert should_stop(0, MORE)
+    assert not should_stop(10, int(10 * TIMES + MORE) - 1)
+    assert should_stop(10, int(10 * TIMES + MORE))
 
 
 @pytest.mark.parametrize("name", UPDATES)

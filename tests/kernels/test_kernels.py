@@ -5,12 +5,16 @@ import pickle
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.metrics import pairwise
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import Normalizer
 
-from squareone import kernels
+from squareone import RLSRegressor, kernels
 from squareone.kernels import (
     Constant,
+    Cosine,
     Gaussian,
     Laplacian,
     Linear,
@@ -53,7 +57,8 @@ def test_formula(name, dtype):
 def test_product_without_the_matrix(name):
     C = rng.standard_normal((17, 3))
     expected = reference_kernel(name, X, Y) @ C
-    assert_allclose(kernel_product(KERNELS[name][0], X, Y, C), expected, rtol=1e-11)
+    kernel = KERNELS[name][0].resolve(Y, None)
+    assert_allclose(kernel_product(kernel, X, Y, C), expected, rtol=1e-11)
 
 
 @pytest.mark.parametrize(
@@ -73,11 +78,13 @@ def test_equal_rows_are_alike_to_rounding(spread, dtype):
     some = (spread * rng.standard_normal((200, 8))).astype(dtype)
     K = Gaussian(1.0)(some, some[:50].copy())
     excess = K.max() - 1.0
-    if np.square(some - some.mean(axis=0)).sum(axis=1).max() > 64.0:
+    farthest = np.square(some - some.mean(axis=0)).sum(axis=1).max()
+    if farthest > 64.0:
         assert excess <= 0.0
     assert excess <= 64.0 * np.finfo(dtype).eps
     if spread <= 3.0:
-        assert_allclose(np.diagonal(K), 1.0, rtol=100.0 * np.finfo(dtype).eps)
+        # squares are added and subtracted: their rounding is what is left
+        assert_allclose(np.diagonal(K), 1.0, rtol=(4.0 + farthest) * np.finfo(dtype).eps)
 
 
 @pytest.mark.parametrize("kernel", [Gaussian(1.7), Laplacian(1.7), Matern(1.7)], ids=str)
@@ -178,3 +185,52 @@ def test_every_kernel_has_a_law():
     listed = {type(kernel).__name__ for kernel, _ in KERNELS.values()}
     listed |= {"Constant", "Sum", "Product", "Precomputed", "Kernel"}
     assert listed >= set(kernels.__all__)
+
+
+# --- the cosine ---
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("kind", [np.asarray, csr_array])
+def test_the_cosine_is_that_of_scikit_learn(kind, dtype):
+    rows = np.where(rng.random((40, 5)) < 0.6, rng.standard_normal((40, 5)), 0.0).astype(dtype)
+    rows[3] = 0.0
+    others = rows[::3] * dtype(7)
+    tolerance = 20 * np.finfo(dtype).eps
+    assert_allclose(Cosine()(kind(rows)), pairwise.cosine_similarity(rows), atol=tolerance)
+    found = Cosine()(kind(rows), kind(others))
+    assert_allclose(found, pairwise.cosine_similarity(rows, others), atol=tolerance)
+    assert found.dtype == dtype
+
+
+@pytest.mark.parametrize("kind", [np.asarray, csr_array])
+def test_a_row_of_zeros_is_like_nothing(kind):
+    """Between other rows it stays a kernel: no eigenvalue is below zero."""
+    rows = np.vstack([np.zeros(3), np.eye(3), -np.eye(3)])
+    K = Cosine()(kind(rows))
+    assert_array_equal(K[0], 0.0)
+    assert_array_equal(np.diag(K)[1:], 1.0)
+    assert np.linalg.eigvalsh(K).min() > -1e-12
+    assert_array_equal(Cosine().diagonal(kind(rows)), np.diag(K))
+
+
+@pytest.mark.parametrize("kind", [np.asarray, csr_array])
+@pytest.mark.parametrize("scale", [1e-300, 1e-160, 1e160, 1e300])
+def test_the_length_of_rows_does_not_matter(kind, scale):
+    """Also where squares leave the range of the type."""
+    rows = rng.standard_normal((20, 4))
+    assert_allclose(Cosine()(kind(rows * scale)), Cosine()(rows), rtol=1e-12, atol=1e-14)
+    assert_array_equal(Cosine().diagonal(kind(rows * scale)), 1.0)
+
+
+@pytest.mark.parametrize("solver", ["cholesky", "spectral", "auto"])
+def test_a_cosine_model_is_a_linear_one_of_rows_of_unit_length(solver):
+    rows, target = rng.standard_normal((60, 4)) + 0.5, rng.standard_normal(60)
+    rows[5] = 0.0
+    ours = RLSRegressor("cosine", 0.3, solver=solver).fit(rows, target)
+    other = make_pipeline(Normalizer(), RLSRegressor("linear", 0.3)).fit(rows, target)
+    assert_allclose(ours.predict(rows), other.predict(rows), rtol=1e-8, atol=1e-10)
+    assert_allclose(ours.predict(5 * rows), ours.predict(rows), rtol=1e-9, atol=1e-12)
+    assert_allclose(ours.loo_predictions_, other[-1].loo_predictions_, rtol=1e-7, atol=1e-9)
+    few = RLSRegressor("cosine", 0.3, centers=10).fit(csr_array(rows), target)
+    assert np.isfinite(few.predict(rows)).all()

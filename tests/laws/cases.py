@@ -4,14 +4,49 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from squareone.kernels import Constant, Gaussian, Kernel, Laplacian, Linear, Matern, Polynomial
+from squareone.kernels import (
+    Constant,
+    Cosine,
+    Gaussian,
+    Kernel,
+    Laplacian,
+    Linear,
+    Matern,
+    Polynomial,
+)
 from tests.reference import brute_force
 
 # name: whether it needs features (a linear kernel)
 SOLVERS = {"cholesky": False, "spectral": False, "svd": True, "gram": True, "krylov": True}
 
+
+class ForAnyFeatures(Kernel):
+    """A kernel that is made for as many features as the rows have: laws run over several."""
+
+    def __init__(self, make):
+        self.make = make
+
+    def check_parameters(self):
+        return
+
+    def resolve(self, X, rng):
+        return self.make(X.shape[1]).resolve(X, rng)
+
+
+def directions(d):
+    """A metric of two directions, neither orthogonal nor of the same length (d, 2)."""
+    angles = np.arange(1.0, d + 1.0)
+    return np.stack([np.cos(angles), 0.5 * np.sin(2.0 * angles)], axis=1)
+
+
+def weights_of_features(d):
+    """From a tenth to two (d,)."""
+    return np.linspace(2.0, 0.1, d)
+
+
 KERNELS: dict[str, tuple[Kernel, list[tuple[str, dict]]]] = {
     "linear": (Linear(), [("linear", {})]),
+    "cosine": (Cosine(), [("cosine", {})]),
     "polynomial": (
         Polynomial(3, gamma=0.2, coef0=1.0),
         [("polynomial", {"gamma": 0.2, "coef0": 1.0, "degree": 3})],
@@ -22,6 +57,17 @@ KERNELS: dict[str, tuple[Kernel, list[tuple[str, dict]]]] = {
     "constant + gaussian": (
         Constant(0.5) + Gaussian(2.0),
         [("constant", {"value": 0.5}), ("gaussian", {"sigma": 2.0})],
+    ),
+    "metrics": (
+        ForAnyFeatures(
+            lambda d: (
+                Gaussian(2.0, metric=directions(d)) + Laplacian(4.0, metric=weights_of_features(d))
+            )
+        ),
+        [
+            ("gaussian", {"sigma": 2.0, "metric": directions}),
+            ("laplacian", {"sigma": 4.0, "metric": weights_of_features}),
+        ],
     ),
 }
 
@@ -65,4 +111,8 @@ def make_data(n, d, *, targets=1, weighted=False, seed=0):
 
 def reference_kernel(name, X, Z):
     """The kernel matrix by explicit loops; the terms of a sum are added."""
-    return sum(brute_force.kernel_matrix(term, X, Z, **params) for term, params in KERNELS[name][1])
+    d, total = X.shape[1], 0.0
+    for term, given in KERNELS[name][1]:
+        params = {key: value(d) if callable(value) else value for key, value in given.items()}
+        total = total + brute_force.kernel_matrix(term, X, Z, **params)
+    return total

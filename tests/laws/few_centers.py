@@ -43,11 +43,11 @@ class Few:
 
 
 def few_centers(kernel, shape, *, targets=1, weighted=False):
-    """The centers are rows of positive weight; as many as the linear kernel has dimensions."""
+    """The centers are rows of positive weight; no more than the kernel has dimensions."""
     n, d, m = shape
     data = make_data(n, d, targets=targets, weighted=weighted)
     others = np.random.default_rng(1).permutation(np.delete(np.arange(n), 2))
-    rows = others[: min(m, d) if kernel == "linear" else m]
+    rows = others[: min(m, d) if kernel in ("linear", "cosine") else m]
     K, K_new = (reference_kernel(kernel, left, data.X) for left in (data.X, data.X_new))
     return Few(kernel, data, rows, K, K_new)
 

@@ -2,12 +2,15 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_matrix
 from sklearn.model_selection import GroupKFold, KFold, ShuffleSplit, TimeSeriesSplit
 
 from squareone import RLSRegressor
 from squareone import centers as selectors
 from squareone.kernels import Gaussian
+from squareone.rows import ArrayRows, rows_of
+from squareone.rows.matching import find_rows
 from tests.laws.cases import KERNELS, make_data, reference_kernel
 from tests.laws.few_centers import SHAPES, few_centers, leave_one_out, rounding, rows_of_centers
 from tests.reference import brute_force, centers, fifty_digits_centers
@@ -294,6 +297,70 @@ def test_a_subset_has_to_be_of_rows():
     data = make_data(24, 4)
     with pytest.raises(ValueError, match="subset"):
         RLSRegressor(Gaussian(2.0), 0.3, solver="subset", centers=data.X_new).fit(data.X, data.y)
+
+
+@pytest.mark.parametrize("solver", ["rectangle", "nystrom", "pcg", "subset"])
+@pytest.mark.parametrize("stored", ["dense", "sparse", "stream", "float32"])
+def test_points_that_are_equal_to_rows_are_these_rows(solver, stored):
+    data = make_data(24, 4, weighted=True)
+    X, rows = data.X, np.array([20, 3, 8, 15])
+    X[11], X[5, 1] = X[3], -0.0
+    points = X[rows]
+    if stored == "sparse":
+        X = csr_matrix(np.where(np.abs(X) < 0.5, 0.0, X))
+        points = X[rows]
+    elif stored == "stream":
+        X = ArrayRows(X)
+    elif stored == "float32":
+        X = X.astype(np.float32)
+
+    def fit(centers):
+        model = RLSRegressor(Gaussian(2.0), 0.3, solver=solver, centers=centers, loo_rows=None)
+        return model.fit(X, data.y, data.weights)
+
+    found, said = fit(points), fit(selectors.Given(points, indices=rows))
+    assert_array_equal(found.center_indices_, said.center_indices_)
+    assert_array_equal(found.loo_predictions_, said.loo_predictions_)
+    assert_array_equal(found.predict(data.X_new), said.predict(data.X_new))
+
+
+def test_of_equal_points_each_is_a_row_of_its_own():
+    data = make_data(24, 4)
+    data.X[[11, 17]] = data.X[3]
+    points = np.vstack([data.X[[3, 8, 3]], data.X[[3]], data.X[[3]], data.X_new[:1]])
+    model = RLSRegressor(Gaussian(2.0), 0.3, solver="nystrom", centers=points)
+    found = find_rows(rows_of(points), rows_of(data.X))
+    assert_array_equal(found, [3, 8, 11, 17, 17, -1])
+    assert model.fit(data.X, data.y).dropped_centers_.size == 3
+
+
+@pytest.mark.parametrize("solver", ["rectangle", "nystrom", "pcg", "subset"])
+@pytest.mark.parametrize("said", [True, False], ids=["indices", "points"])
+def test_a_row_of_weight_zero_is_no_center(solver, said):
+    """A weight of zero is as good as leaving the row out, and its center with it."""
+    data = make_data(24, 4)
+    rows, weights = np.array([3, 8, 15, 20]), np.ones(24)
+    weights[[8, 10]] = 0.0
+    rest, others = np.flatnonzero(weights), np.array([3, 15, 20])
+    given = selectors.Given(data.X[rows], indices=rows) if said else data.X[rows]
+    settings = {"solver": solver, "loo_rows": None, "tol": 1e-12}
+    model = RLSRegressor(Gaussian(2.0), 0.3, centers=given, **settings)
+    model.fit(data.X, data.y, weights)
+    assert sorted(model.center_indices_) == (
+        sorted(rest) if solver == "nystrom" else sorted(others)
+    )
+    expected = RLSRegressor(Gaussian(2.0), 0.3, centers=data.X[others], **settings)
+    expected.fit(data.X[rest], data.y[rest])
+    assert_allclose(model.predict(data.X_new), expected.predict(data.X_new), rtol=1e-9)
+    assert_allclose(model.loo_predictions_[rest], expected.loo_predictions_, rtol=1e-6)
+
+
+def test_centers_all_of_weight_zero_are_refused():
+    data = make_data(24, 4)
+    weights = np.ones(24)
+    weights[[3, 8]] = 0.0
+    with pytest.raises(ValueError, match="all 2 points are rows of weight zero"):
+        RLSRegressor(Gaussian(2.0), 0.3, centers=data.X[[3, 8]]).fit(data.X, data.y, weights)
 
 
 @with_and_without_intercept

@@ -1,6 +1,7 @@
 """Ill-conditioned designs against fifty digits, and λ from 1e-12 to 1e12."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from numpy.testing import assert_allclose
 from squareone import RLSRegressor
 from squareone.errors import IllConditionedWarning
 from squareone.kernels import Gaussian
+from squareone.solvers.registry import SOLVERS
 from tests.laws.cases import make_data
 from tests.reference import brute_force, fifty_digits
 
@@ -74,7 +76,7 @@ def test_right_where_a_subtraction_is_not():
 
 @pytest.mark.parametrize("intercept", [False, True], ids=["no intercept", "intercept"])
 def test_large_gram_is_taken_only_where_it_is_accurate(intercept, monkeypatch):
-    monkeypatch.setattr("squareone.planning.plan._NEGLIGIBLE_LINEAR", 0.0)
+    monkeypatch.setitem(SOLVERS, "svd", replace(SOLVERS["svd"], preferred=None))
     rng = np.random.default_rng(0)
     X = rng.standard_normal((200, 5))
     y = X.sum(axis=1) + rng.standard_normal(200)
@@ -92,7 +94,7 @@ def test_large_gram_is_taken_only_where_it_is_accurate(intercept, monkeypatch):
 
 
 def test_a_row_of_leverage_one_sends_gram_to_svd(monkeypatch):
-    monkeypatch.setattr("squareone.planning.plan._NEGLIGIBLE_LINEAR", 0.0)
+    monkeypatch.setitem(SOLVERS, "svd", replace(SOLVERS["svd"], preferred=None))
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.standard_normal((50, 3)), np.zeros(50)])
     X[7, 3] = 1.0  # a feature that only this row has

@@ -128,9 +128,11 @@ def test_blocks_equal_whole(solver, kernel, monkeypatch):
     monkeypatch.setattr("squareone.kernels.tiles.TILE", 7)
     monkeypatch.setattr("squareone.rows.base.BLOCK", 16)
     monkeypatch.setattr("squareone.solvers.contract.PATH_BLOCK", 16)
+    monkeypatch.setattr("squareone.solvers.basis_factor.PATH_BLOCK", 16)
     blocks = arrays.blocks
     # every caller asks for rows per block: give it fewer
-    for module in ("arrays", "rows.base", "solvers.factor", "kernels.tiles"):
+    modules = ("arrays", "rows.base", "solvers.contract", "solvers.basis_factor", "kernels.tiles")
+    for module in modules:
         monkeypatch.setattr(f"squareone.{module}.blocks", lambda n, size: blocks(n, min(size, 11)))
     for a, b in zip(whole, fit(), strict=True):
         assert_allclose(a, b, rtol=1e-9)

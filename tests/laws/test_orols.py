@@ -20,7 +20,9 @@ from tests.reference import orols
 
 N, D, M = 24, 3, 6
 LONG = {"max_centers": M, "stopping": M, "condition_limit": 1e12}
-both_selections = pytest.mark.parametrize("selection", ["residual", "greedy"])
+every_selection = pytest.mark.parametrize("selection", ["sampled", "residual", "greedy"])
+#: Of few rows all are drawn, and the best of them is the best of all.
+MERITS = {"sampled": "greedy", "residual": "residual", "greedy": "greedy"}
 every_update = pytest.mark.parametrize("update", ["gcv", "evidence", 0, 0.1])
 
 
@@ -68,7 +70,7 @@ def basis_of(kernel, X, y, *, count, epsilon=0.0, root=None):
 @every_kernel
 @weighted_or_not
 @with_and_without_intercept
-@both_selections
+@every_selection
 @pytest.mark.parametrize("targets", [1, 3])
 def test_every_choice_is_that_of_brute_force(kernel, weighted, intercept, selection, targets):
     data = make_data(N, D, targets=targets, weighted=weighted)
@@ -78,13 +80,13 @@ def test_every_choice_is_that_of_brute_force(kernel, weighted, intercept, select
     assert len(chosen) == M
     for m in range(M):
         merits = orols.merits(
-            selection, K, data.Y, chosen[:m], 0.05, penalties[m], data.weights, intercept
+            MERITS[selection], K, data.Y, chosen[:m], 0.05, penalties[m], data.weights, intercept
         )
         assert merits[chosen[m]] >= (1 - 1e-8) * merits.max()
 
 
 @weighted_or_not
-@both_selections
+@every_selection
 @pytest.mark.parametrize("targets", [1, 2])
 def test_a_point_and_a_kernel_are_chosen_in_every_step(weighted, selection, targets):
     data = make_data(N, D, targets=targets, weighted=weighted)
@@ -95,7 +97,7 @@ def test_a_point_and_a_kernel_are_chosen_in_every_step(weighted, selection, targ
     chosen = (table["center"] + N * table["kernel"])[1:].tolist()
     for m in range(M):
         merits = orols.merits(
-            selection, K, data.Y, chosen[:m], 0.05, table["lambda"][m], data.weights
+            MERITS[selection], K, data.Y, chosen[:m], 0.05, table["lambda"][m], data.weights
         )
         assert merits[chosen[m]] >= (1 - 1e-8) * merits.max()
     fit = orols.design(K, data.Y, chosen, 0.05, data.weights)
@@ -106,12 +108,12 @@ def test_a_point_and_a_kernel_are_chosen_in_every_step(weighted, selection, targ
 
 
 @pytest.mark.parametrize("update", [None, 0.1])
-@both_selections
+@every_selection
 def test_the_whole_path_is_that_of_brute_force(selection, update):
     data = make_data(N, D)
     model = fitted(Gaussian(2.0), data, selection=selection, lambda_update=update or "gcv")
     K = reference_kernel("gaussian", data.X, data.X)
-    chosen, penalties = orols.path(K, data.Y, M, 0.05, selection, update)
+    chosen, penalties = orols.path(K, data.Y, M, 0.05, MERITS[selection], update)
     assert order(model) == chosen
     assert_allclose(model.path_["lambda"][1:], penalties, rtol=1e-8)
 
@@ -271,7 +273,7 @@ def test_the_evidence_is_largest_where_its_update_settles(seed, intercept):
 
 @pytest.mark.parametrize("kernel", ["gaussian", "laplacian", "matern", "constant + gaussian"])
 @weighted_or_not
-@both_selections
+@every_selection
 @pytest.mark.parametrize("epsilon", [1e-2, 1.0])
 def test_all_points_as_centers_are_regularised_least_squares(kernel, weighted, selection, epsilon):
     data = make_data(16, D, targets=2, weighted=weighted)
@@ -307,11 +309,14 @@ def test_all_points_and_a_constant_fit_the_shifted_rows(weighted):
 
 
 @weighted_or_not
-@both_selections
+@every_selection
 @pytest.mark.parametrize("stopping", ["gcv", "bic", "mdl", 4])
-def test_targets_with_centers_of_their_own_are_separate_fits(weighted, selection, stopping):
+@pytest.mark.parametrize("candidates", [None, 3])
+def test_targets_with_centers_of_their_own_are_separate_fits(
+    weighted, selection, stopping, candidates
+):
     data = make_data(N, D, targets=3, weighted=weighted)
-    how = {"selection": selection, "stopping": stopping, "epsilon": 0.05}
+    how = {"selection": selection, "stopping": stopping, "epsilon": 0.05, "candidates": candidates}
     model = OROLSRegressor(Gaussian(2.0), **how).fit(data.X, data.Y, data.weights)
     predicted = model.predict(data.X_new)
     for j in range(3):
@@ -328,7 +333,7 @@ def test_targets_with_centers_of_their_own_are_separate_fits(weighted, selection
         assert_allclose(part[:, 1], alone.at(min(m, longest)).predict(data.X_new), rtol=1e-9)
 
 
-@both_selections
+@every_selection
 @with_and_without_intercept
 @pytest.mark.parametrize("update", [0.0, 0.1])
 def test_a_weight_of_three_is_a_row_three_times(selection, intercept, update):
@@ -344,6 +349,7 @@ def test_a_weight_of_three_is_a_row_three_times(selection, intercept, update):
     assert_allclose(again.predict(data.X_new), model.predict(data.X_new), rtol=1e-8)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("stopping", ["gcv", "validation"])
 @pytest.mark.parametrize("kernel", [Gaussian(), Precomputed(), [Gaussian(1.0), Laplacian(2.0)]])
 def test_a_row_of_weight_zero_is_not_there(stopping, kernel):
@@ -359,7 +365,8 @@ def test_a_row_of_weight_zero_is_not_there(stopping, kernel):
     assert_allclose(model.predict(new), again.predict(new_part), rtol=1e-12)
 
 
-@both_selections
+@pytest.mark.costly
+@every_selection
 @pytest.mark.parametrize("exponent", [-30, -1, 12])
 @pytest.mark.parametrize("stopping", ["gcv", "validation", M])
 def test_the_scale_of_y_does_not_matter(selection, exponent, stopping):
@@ -382,7 +389,7 @@ def test_the_scale_of_y_does_not_matter(selection, exponent, stopping):
 def test_columns_that_wait_do_not_matter(weighted, pool, waiting, kernels, monkeypatch):
     data = make_data(60, D, weighted=weighted)
     kernel = [Gaussian(2.0), Laplacian(1.0)][:kernels]
-    more = {"max_centers": 25, "stopping": 25, "epsilon": 1e-3}
+    more = {"max_centers": 25, "stopping": 25, "epsilon": 1e-3, "selection": "residual"}
     expected = fitted(kernel, data, **more)
     monkeypatch.setattr("squareone.greedy.next_center._POOL", pool)
     monkeypatch.setattr("squareone.greedy.next_center._WAITING", waiting)
@@ -391,11 +398,14 @@ def test_columns_that_wait_do_not_matter(weighted, pool, waiting, kernels, monke
     assert_allclose(found.predict(data.X_new), expected.predict(data.X_new), rtol=1e-7)
 
 
-def test_blocks_of_candidates_do_not_matter(monkeypatch):
+@pytest.mark.parametrize(
+    ("selection", "block", "size"), [("greedy", "_BLOCK", 7 * 60), ("sampled", "_POOL", 7)]
+)
+def test_blocks_of_candidates_do_not_matter(selection, block, size, monkeypatch):
     data = make_data(60, D)
-    expected = fitted(Gaussian(2.0), data, selection="greedy")
-    monkeypatch.setattr("squareone.greedy.next_center._BLOCK", 7 * 60)
-    found = fitted(Gaussian(2.0), data, selection="greedy")
+    expected = fitted(Gaussian(2.0), data, selection=selection)
+    monkeypatch.setattr(f"squareone.greedy.next_center.{block}", size)
+    found = fitted(Gaussian(2.0), data, selection=selection)
     assert order(found) == order(expected)
     assert_allclose(found.predict(data.X_new), expected.predict(data.X_new), rtol=1e-10)
 
@@ -405,8 +415,9 @@ def generated(X):
     return GeneratedRows(parts, X.shape)
 
 
+@pytest.mark.costly
 @weighted_or_not
-@both_selections
+@every_selection
 @pytest.mark.parametrize("make", [ArrayRows, generated], ids=["array", "generated"])
 def test_a_stream_is_an_array(weighted, selection, make):
     data = make_data(60, D, targets=2, weighted=weighted)
@@ -434,7 +445,7 @@ def test_sparse_rows_are_dense_rows(kernel, weighted):
 
 
 @weighted_or_not
-@both_selections
+@every_selection
 @pytest.mark.parametrize("stopping", ["gcv", "validation"])
 @pytest.mark.parametrize("epsilon", [0.05, "auto"])
 def test_a_precomputed_kernel_is_the_kernel(weighted, selection, stopping, epsilon):
@@ -451,7 +462,7 @@ def test_a_precomputed_kernel_is_the_kernel(weighted, selection, stopping, epsil
 
 
 @weighted_or_not
-@both_selections
+@every_selection
 def test_single_precision_is_near_double(weighted, selection):
     data = make_data(60, D, weighted=weighted)
     how = {"selection": selection, "epsilon": 0.05, "stopping": 10}
@@ -465,7 +476,7 @@ def test_single_precision_is_near_double(weighted, selection):
     assert_allclose(found, double.predict(data.X_new), rtol=1e-4)
 
 
-@both_selections
+@every_selection
 def test_random_candidates_are_those_of_the_random_state(selection):
     data = make_data(60, D)
     how = {"selection": selection, "candidates": 5, "epsilon": 0.05, "stopping": 10}
@@ -479,7 +490,7 @@ def test_random_candidates_are_those_of_the_random_state(selection):
     assert len(set(found(1))) == 10
 
 
-@both_selections
+@every_selection
 def test_as_many_random_candidates_as_rows_are_all(selection):
     data = make_data(N, D)
     every = fitted(Gaussian(2.0), data, selection=selection, candidates=None)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.optimize import minimize_scalar
+from scipy.optimize import minimize, minimize_scalar
 from scipy.special import expit, log_expit, log_softmax, softmax
 from sklearn.calibration import _SigmoidCalibration
 from sklearn.isotonic import IsotonicRegression
@@ -89,13 +89,15 @@ def test_platt_where_newton_steps_too_far():
 
 @pytest.mark.parametrize("value", [False, True])
 def test_platt_without_rows_on_one_side(value):
-    """All labels are smoothed to the same number: that is the probability of every value."""
+    """All labels are smoothed to the same number: about that is the probability of every value."""
     values = np.random.default_rng(3).standard_normal((20, 1))
     truth = np.full((20, 1), value)
     fitted = fit_calibration("platt", values, truth, exclusive=False)
-    assert_allclose(fitted.slopes, 0.0, atol=1e-12)
     expected = 21 / 22 if value else 1 / 22
-    assert_allclose(fitted.probabilities(np.array([[-9.0], [9.0]])), expected, rtol=1e-10)
+    p = fitted.probabilities(np.sort(values, axis=0))
+    assert_allclose(p, expected, rtol=3e-3)
+    assert_allclose(p.mean(), expected, rtol=1e-6)
+    assert (np.diff(p, axis=0) > 0).all()
 
 
 @EXCLUSIVE
@@ -109,21 +111,146 @@ def test_isotonic_agrees_with_scikit_learn(exclusive):
     for j in range(3):
         theirs = IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip")
         expected[:, j] = theirs.fit(values[:, j], truth[:, j], weights).predict(new[:, j])
+    rows = weights.sum()
+    smooth = fit_calibration("platt", values, truth, weights, exclusive=False).probabilities(new)
+    expected = (rows * expected + smooth) / (rows + 1)  # one row beside all others
     if exclusive:
-        total = expected.sum(axis=1, keepdims=True)
-        assert (total == 0).any()
-        expected = np.where(total > 0, expected / np.where(total > 0, total, 1), 1 / 3)
+        expected /= expected.sum(axis=1, keepdims=True)
     assert_allclose(fitted.probabilities(new), expected, rtol=1e-12, atol=1e-15)
 
 
-def test_linear_is_the_clipped_line():
-    values = np.array([[-3.0, -1.0, 0.0], [0.5, 1.0, 7.0], [-1.0, -2.0, -5.0]])
+def test_linear_is_the_line_and_never_certain():
+    values = np.array([[-3.0, -1.0, 0.0], [0.5, 1.0, 7.0], [-0.6, -2.0, -5.0]])
     truth = np.eye(3, dtype=bool)
     labels = fit_calibration("linear", values, truth, exclusive=False)
-    assert_array_equal(labels.probabilities(values), [[0, 0, 0.5], [0.75, 1, 1], [0, 0, 0]])
+    # three rows: Laplace's rule says 4/5, which is where the line turns, at f = 3/5
+    tails = [[1 / 3.4, 1 / 1.4, 0], [0, 1 / 1.4, 1 / 7.4], [0, 1 / 2.4, 1 / 5.4]]
+    tails = np.array(tails) / 5
+    expected = np.where(values > 0.6, 1 - tails, tails)
+    for at, p in {(0, 2): 0.5, (1, 0): 0.75, (2, 0): 0.2}.items():
+        expected[at] = p
+    assert_allclose(labels.probabilities(values), expected, rtol=1e-15)
     classes = fit_calibration("linear", values, truth, exclusive=True)
-    expected = [[0, 0, 1], [3 / 11, 4 / 11, 4 / 11], [1 / 3, 1 / 3, 1 / 3]]
+    expected /= expected.sum(axis=1, keepdims=True)
     assert_allclose(classes.probabilities(values), expected, rtol=1e-15)
+
+
+# --- the order of the values ---
+
+
+@METHODS
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("lean", [1.0, 0.0, -1.0])
+def test_probabilities_increase_strictly_with_the_values(method, lean, dtype):
+    """Whether values tell the truth, nothing, or the opposite; also far from those of the fit."""
+    rng = np.random.default_rng(20)
+    for n in (2, 5, 40, 400):
+        truth = rng.random((n, 1)) < 0.3
+        values = (lean * np.where(truth, 1.0, -1.0) + rng.standard_normal((n, 1))).astype(dtype)
+        fitted = fit_calibration(method, values, truth, exclusive=False)
+        new = np.sort(np.concatenate([values[:, 0], np.linspace(-4, 4, 300)])).astype(dtype)
+        p = fitted.probabilities(np.unique(new)[:, None])[:, 0]
+        assert (np.diff(p) > 0).all()
+
+
+@METHODS
+def test_values_that_hardly_differ_keep_their_order(method):
+    """Those of a fit with a large λ: next to the mean, which is far from zero."""
+    rng = np.random.default_rng(21)
+    truth = rng.random((200, 1)) < 0.2
+    values = -0.6 + 1e-10 * (rng.standard_normal((200, 1)) + truth)
+    fitted = fit_calibration(method, values, truth, exclusive=False)
+    p = fitted.probabilities(np.sort(values, axis=0))
+    assert (np.diff(p, axis=0) > 0).all()
+
+
+def test_platt_against_the_truth_has_the_best_offset():
+    """The slope is as flat as may be, and the offset the one of least loss beside it."""
+    rng = np.random.default_rng(22)
+    values, truth = sample(rng, 80, 1, exclusive=False)
+    fitted = fit_calibration("platt", -values, truth, exclusive=False)
+    positive = np.count_nonzero(truth)
+    t = np.where(truth, (positive + 1) / (positive + 2), 1 / (80 - positive + 2))
+    assert_allclose(np.sum(fitted.probabilities(-values) - t), 0.0, atol=1e-9)
+    assert_allclose(fitted.slopes * np.std(values), 1e-3)
+
+
+# --- classes of different weight ---
+
+
+@METHODS
+@EXCLUSIVE
+@pytest.mark.parametrize("shift", [-1.5, 1.5])
+def test_where_classes_had_weights_mean_probabilities_are_shares(method, exclusive, shift):
+    """Weights move the values of some classes; probabilities follow the rows."""
+    rng = np.random.default_rng(23)
+    k = 3 if exclusive else 1
+    truth = rng.choice(3, 300, p=[0.7, 0.2, 0.1])[:, None] == np.arange(k)
+    values = np.where(truth, 0.5, -0.5) + 0.4 * rng.standard_normal((300, k))
+    values[:, -1] += shift
+    weights = rng.uniform(0.5, 2.0, 300)
+    fitted = fit_calibration(
+        method, values, truth, weights, exclusive=exclusive, class_weighted=True
+    )
+    p = fitted.probabilities(values)
+    shares = weights @ truth / weights.sum()
+    assert_allclose(weights @ p / weights.sum(), shares, atol=0.02 if exclusive else 0.005)
+    plain = fit_calibration(method, values, truth, weights, exclusive=exclusive)
+    if method in ("temperature", "linear"):
+        off = np.abs(weights @ plain.probabilities(values) / weights.sum() - shares).max()
+        assert off > 0.03  # without an offset they do not
+        losses = []
+        for each in (fitted, plain):
+            q = each.probabilities(values)
+            losses.append(entropy(np.log(q), truth, weights))
+            if not exclusive:
+                losses[-1] += entropy(np.log(1 - q), ~truth, weights)
+        assert losses[0] < losses[1]
+    else:
+        assert_array_equal(p, plain.probabilities(values))
+
+
+@EXCLUSIVE
+def test_temperature_of_weighted_classes_minimises_the_log_loss(exclusive):
+    rng = np.random.default_rng(24)
+    values, truth = sample(rng, 80, 3 if exclusive else 1, exclusive)
+    values[:, 0] -= 2.0
+    fitted = fit_calibration("temperature", values, truth, exclusive=exclusive, class_weighted=True)
+    if exclusive:
+        t = (1 - 1 / 81) * truth + 1 / 81 / 3
+
+        def loss(line):
+            z = line[0] * values + [0.0, *line[1:]]
+            return entropy(log_softmax(z, axis=1), t, np.ones(80))
+
+        best = minimize(loss, [1.0, 0.0, 0.0], method="Nelder-Mead", options={"xatol": 1e-9})
+        z = best.x[0] * values + [0.0, *best.x[1:]]
+        assert_allclose(fitted.probabilities(values), softmax(z, axis=1), atol=1e-4)
+        return
+    platt = fit_calibration("platt", values, truth, exclusive=False)
+    assert_allclose(fitted.probabilities(values), platt.probabilities(values), rtol=1e-9)
+
+
+@METHODS
+def test_weighted_classes_whose_values_hardly_differ(method):
+    """Those of a fit with a large λ: the order of a column is kept, and the shares are met."""
+    rng = np.random.default_rng(25)
+    truth = rng.choice(3, 200, p=[0.7, 0.2, 0.1])[:, None] == np.arange(3)
+    values = np.array([-0.3, -0.4, -0.5]) + 1e-10 * rng.standard_normal((200, 3))
+    fitted = fit_calibration(method, values, truth, exclusive=True, class_weighted=True)
+    p = fitted.probabilities(values)
+    assert_allclose(p.mean(axis=0), truth.mean(axis=0), atol=0.02)
+
+
+@METHODS
+def test_a_class_without_rows(method):
+    rng = np.random.default_rng(26)
+    values, truth = sample(rng, 60, 3, exclusive=True)
+    some = ~truth[:, 0]
+    fitted = fit_calibration(method, values[some], truth[some], exclusive=True, class_weighted=True)
+    p = fitted.probabilities(values[some])
+    assert np.isfinite(p).all()
+    assert 0 < p[:, 0].mean() < 0.1
 
 
 @METHODS
@@ -141,10 +268,10 @@ def test_probabilities_are_probabilities(method, exclusive, dtype):
         new.flags.writeable = False
         p = fitted.probabilities(new)
         assert p.shape == new.shape
-        assert p.dtype == dtype
+        assert p.dtype == np.float64
         assert ((p >= 0) & (p <= 1)).all()
         if exclusive:
-            assert_allclose(p.sum(axis=1), 1.0, rtol=1e-6 if dtype == np.float32 else 1e-14)
+            assert_allclose(p.sum(axis=1), 1.0, rtol=1e-14)
 
 
 def nearly_tied(rng, m, c, dtype):
@@ -173,7 +300,7 @@ def test_temperature_agrees_with_predictions(exclusive, dtype):
         order = np.argsort(new, axis=int(exclusive), kind="stable")
         ranked = np.take_along_axis(p, order, axis=int(exclusive))
         assert (np.diff(ranked, axis=int(exclusive)) >= 0).all()
-        raw = fitted._columns(new.astype(np.float64)).astype(dtype)
+        raw = fitted._columns(new.astype(np.float64))
         ties += (
             (raw.argmax(axis=1) != new.argmax(axis=1)).any() if exclusive else (raw == 0.5).any()
         )
@@ -251,8 +378,12 @@ def test_equal_values(method, value, exclusive):
     assert (np.ptp(p, axis=0) == 0).all()
     if exclusive and method in ("temperature", "linear"):
         assert_allclose(p, 1 / 3, rtol=1e-15)
-    if method == "isotonic":  # the share of each class
-        assert_allclose(p[0], weights @ truth / weights.sum(), rtol=1e-12)
+    if method == "isotonic" and not exclusive:  # the share of each, and one more row
+        smooth = fit_calibration("platt", values, truth, weights, exclusive=False)
+        rows = weights.sum() ** 2 / (weights @ weights)
+        shares = weights @ truth / weights.sum()
+        expected = (rows * shares + smooth.probabilities(values)[0]) / (rows + 1)
+        assert_allclose(p[0], expected, rtol=1e-12)
 
 
 @METHODS
@@ -322,5 +453,6 @@ def test_refusals():
         fit_calibration("beta", values, truth, exclusive=False)
     with pytest.raises(ValueError, match="calibration 'beta' is unknown"):
         from_state("beta", {}, exclusive=False)
-    with pytest.raises(ValueError, match=r"has the arrays \['slopes', 'offsets'\], but \['slopes'"):
+    arrays = r"has the arrays \['slopes', 'centres', 'offsets'\], but \['slopes'"
+    with pytest.raises(ValueError, match=arrays):
         from_state("platt", {"slopes": np.ones(1)}, exclusive=False)

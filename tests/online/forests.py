@@ -1,7 +1,5 @@
 """Random forests, in the form of the reference."""
 
-import numpy as np
-
 
 def random_forest(rng, k):
     """Parents of k nodes, None for roots, in any order."""
@@ -17,5 +15,5 @@ def random_rows(rng, n, k):
     return rng.random((n, k)) < rng.uniform(0.1, 0.9, k)
 
 
-def as_array(forest):
-    return np.array([-1 if above is None else above for above in forest])
+def as_parents(forest):
+    return dict(enumerate(forest))

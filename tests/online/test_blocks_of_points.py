@@ -64,9 +64,9 @@ def test_a_budget_is_kept():
 
 
 def test_a_ridge_that_is_lost_in_rounding_is_refused():
-    learners = DualLearners(d, t, 1e-18, shared=True, kernel=Linear())
+    learners = DualLearners(d, t, 1e-18, shared=True, kernel=Gaussian(0.7))
     learners.block(np.repeat(X[:10], 8, axis=0))
-    with refused(SingularSystemError, "a=1e-18 is lost in rounding", "k(x, x) = 1", "larger"):
+    with refused(SingularSystemError, "alpha=1e-18 is lost in rounding", "k(x, x) = 1", "larger"):
         learners.learn_rows(Y[:80])
     assert learners.weights().shape == (0, t)
 

@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from squareone.online import Taxonomy, h_loss, symmetric_difference_loss, zero_one_loss
 from squareone.online.hierarchical_losses import node_costs
 from tests.estimators.data import refused
-from tests.online.forests import as_array, random_forest, random_rows
+from tests.online.forests import as_parents, random_forest, random_rows
 from tests.reference import hierarchy
 
 seeds = pytest.mark.parametrize("seed", range(12))
@@ -17,7 +17,7 @@ def drawn(seed, n=40):
     rng = np.random.default_rng(seed)
     k = int(rng.integers(1, 15))
     forest = random_forest(rng, k)
-    return rng, forest, Taxonomy.of(as_array(forest)), *(random_rows(rng, n, k) for _ in range(2))
+    return rng, forest, Taxonomy.of(as_parents(forest)), *(random_rows(rng, n, k) for _ in range(2))
 
 
 @seeds
@@ -64,7 +64,7 @@ def test_simple_losses_are_their_definitions(seed):
 def test_without_a_hierarchy_the_h_loss_is_the_symmetric_difference():
     rng = np.random.default_rng(0)
     true, predicted = random_rows(rng, 30, 6), random_rows(rng, 30, 6)
-    flat = Taxonomy.of([-1] * 6)
+    flat = Taxonomy.of(dict.fromkeys(range(6)))
     found = h_loss(true, predicted, flat)
     assert_array_equal(found, symmetric_difference_loss(true, predicted))
 
@@ -95,7 +95,7 @@ def test_rows_that_do_not_match_are_refused(loss):
 
 def test_another_forest_is_refused():
     with refused(ValueError, "2 columns", "3 nodes"):
-        h_loss(np.ones((1, 2)), np.ones((1, 2)), [-1, 0, 0])
+        h_loss(np.ones((1, 2)), np.ones((1, 2)), {"a": ["b", "c"]})
 
 
 @pytest.mark.parametrize("costs", ["equal", [1.0], [1.0, -1.0], [1.0, np.nan]])
@@ -103,4 +103,4 @@ def test_bad_costs_are_refused(costs):
     with refused(
         ValueError, "costs", "2 n" if isinstance(costs, list) else '"shared" or 2 numbers'
     ):
-        node_costs(Taxonomy.of([-1, 0]), costs)
+        node_costs(Taxonomy.of({"a": ["b"]}), costs)

@@ -14,7 +14,7 @@ from squareone.online import (
     descend,
     top_down,
 )
-from tests.online.forests import as_array, random_forest
+from tests.online.forests import as_parents, random_forest
 from tests.reference import hierarchy
 
 n, d, a = 60, 5, 0.3
@@ -32,7 +32,7 @@ def dual(columns):
 def drawn(seed, k=9):
     rng = np.random.default_rng(seed)
     forest = random_forest(rng, k)
-    taxonomy = Taxonomy.of(as_array(forest))
+    taxonomy = Taxonomy.of(as_parents(forest))
     X = rng.normal(size=(n, d))
     Y = top_down(X @ rng.normal(size=(d, k)) + 0.5, taxonomy)
     return forest, taxonomy, X, Y
@@ -116,7 +116,7 @@ def test_predictions_come_from_the_top(seed):
     forest = random_forest(rng, 12)
     margins = rng.normal(size=(50, 12))
     margins[:5] = 0.0  # which is not above zero
-    found = top_down(margins, Taxonomy.of(as_array(forest)))
+    found = top_down(margins, Taxonomy.of(as_parents(forest)))
     assert_array_equal(found, [hierarchy.top_down(forest, row) for row in margins])
 
 
@@ -136,5 +136,5 @@ def test_one_label_is_the_best_way_down(seed):
     forest = random_forest(rng, 12)
     ends = rng.random(12) < 0.5
     margins = rng.normal(size=(50, 12))
-    found = descend(margins, Taxonomy.of(as_array(forest)), ends)
+    found = descend(margins, Taxonomy.of(as_parents(forest)), ends)
     assert_array_equal(found, [one_way_down(forest, row, ends) for row in margins])

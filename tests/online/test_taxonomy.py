@@ -9,24 +9,30 @@ from numpy.testing import assert_array_equal
 
 from squareone.online import Taxonomy
 from tests.estimators.data import refused, table
-from tests.online.forests import as_array, random_forest, random_rows
+from tests.online.forests import as_parents, random_forest, random_rows
 from tests.reference import hierarchy
 
 seeds = pytest.mark.parametrize("seed", range(12))
 
 
 class Graph:
-    """As much of a directed graph as is asked for."""
+    """As much of networkx's directed graph as a conversion asks for."""
 
-    def __init__(self, edges, nodes=(), directed=True):
-        self._edges, self._directed = list(edges), directed
+    def __init__(self, edges, nodes=()):
+        self._edges = list(edges)
         self.nodes = list(dict.fromkeys([*nodes, *(node for edge in edges for node in edge)]))
+
+    def __iter__(self):
+        return iter(self.nodes)
 
     def edges(self):
         return iter(self._edges)
 
     def is_directed(self):
-        return self._directed
+        return True
+
+    def predecessors(self, node):
+        return iter([above for above, below in self._edges if below == node])
 
 
 EXPECTED = {"a": None, "b": "a", "c": "a", "d": "c", "e": None}
@@ -38,8 +44,6 @@ FORMS = {
     "node to parent": EXPECTED,
     "children first": dict(reversed(EXPECTED.items())),
     "minus one": {"e": -1, "d": "c", "c": "a", "b": "a", "a": -1},
-    "graph": Graph([("a", "b"), ("c", "d"), ("a", "c")], ["e"]),
-    "edges that occur twice": Graph([("a", "b"), ("a", "b"), ("c", "d"), ("a", "c")], ["e"]),
     "names of NumPy": {np.str_(name): above for name, above in EXPECTED.items()},
 }
 
@@ -60,6 +64,22 @@ def test_all_forms_mean_the_same(form):
     }
 
 
+def test_a_graph_and_an_array_are_refused_with_what_to_give():
+    graph = Graph([("a", "b"), ("c", "d"), ("a", "c")], ["e"])
+    conversion = "{node: next(iter(graph.predecessors(node)), None) for node in graph}"
+    with refused(TypeError, "a graph", conversion):
+        Taxonomy.of(graph)
+    found = Taxonomy.of(eval(conversion, {"graph": graph}))
+    assert {name: found.parent(name) for name in found.names} == EXPECTED
+    parents, conversion = [2, -1, 1], "dict(enumerate(parents))"
+    for given in (parents, np.array(parents), [2, None, 1]):
+        with refused(TypeError, "an array of parents", conversion):
+            Taxonomy.of(given)
+    found = Taxonomy.of(eval(conversion, {"parents": parents}))
+    assert_array_equal(found.parents, parents)
+    assert found.names == (0, 1, 2)
+
+
 def test_texts_are_named_by_the_whole_way():
     found = Taxonomy.of(["a/x", "b/x", "a/x/y", "a/x"])
     assert found.names == ("a", "a/x", "b", "b/x", "a/x/y")
@@ -68,11 +88,11 @@ def test_texts_are_named_by_the_whole_way():
 
 
 def test_columns_stay_where_they_were_given():
-    found = Taxonomy.of([2, -1, 1])
+    found = Taxonomy.of({0: 2, 1: -1, 2: 1})
     assert found.names == (0, 1, 2)
     assert_array_equal(found.parents, [2, -1, 1])
     assert_array_equal(found.order, [1, 2, 0])
-    assert Taxonomy.of(np.array([2, -1, 1])) == Taxonomy.of([2, None, 1]) == found
+    assert Taxonomy.of({0: 2, 1: None, 2: 1}) == found
 
 
 def test_a_taxonomy_is_its_own_form():
@@ -81,7 +101,7 @@ def test_a_taxonomy_is_its_own_form():
 
 
 def test_it_is_a_value():
-    found, other = Taxonomy.of(FORMS["nested"]), Taxonomy.of(FORMS["graph"])
+    found, other = Taxonomy.of(FORMS["nested"]), Taxonomy.of(FORMS["children first"])
     assert found == Taxonomy.of(FORMS["lists of leaves"])
     assert found != other  # another order of the columns
     assert found != "taxonomy"
@@ -109,7 +129,7 @@ def test_a_long_chain_is_no_recursion():
 def test_rows_are_closed_upward(seed):
     rng = np.random.default_rng(seed)
     forest = random_forest(rng, int(rng.integers(1, 15)))
-    taxonomy = Taxonomy.of(as_array(forest))
+    taxonomy = Taxonomy.of(as_parents(forest))
     Y = random_rows(rng, 30, len(forest))
     before = Y.copy()
     closed = taxonomy.closure(Y)
@@ -128,7 +148,7 @@ def test_rows_are_closed_upward(seed):
 def test_parents_come_first(seed):
     rng = np.random.default_rng(seed)
     forest = random_forest(rng, 12)
-    taxonomy = Taxonomy.of(as_array(forest))
+    taxonomy = Taxonomy.of(as_parents(forest))
     places = np.argsort(taxonomy.order)
     assert_array_equal(np.sort(taxonomy.order), np.arange(12))
     assert all(above is None or places[above] < places[i] for i, above in enumerate(forest))
@@ -151,14 +171,12 @@ def test_names_and_indicators_are_the_same(seed):
 
 BAD = {
     "a cycle of parents": ({"a": "c", "b": "a", "c": "b"}, "cycle", "'a' → 'b' → 'c' → 'a'"),
-    "a cycle below nothing": ([1, 0, 1], "cycle", "0 → 1 → 0"),
-    "its own parent": ([-1, 1], "cycle", "1 → 1"),
-    "a cycle in a graph": (Graph([("a", "b"), ("b", "a")]), "cycle"),
+    "a cycle below nothing": ({0: 1, 1: 0, 2: 1}, "cycle", "0 → 1 → 0"),
+    "its own parent": ({0: -1, 1: 1}, "cycle", "1 → 1"),
     "a path that comes back": ([("a", "b", "a")], "('a', 'b', 'a') comes back", "cycle"),
     "an unknown parent": ({"a": None, "b": "x"}, "'x' is the parent of 'b'", "None for a root"),
-    "an unknown number": ([-1, 0, 7], "7 as a parent", "0 to 2"),
-    "a negative number": ([-1, -2], "-2 as a parent"),
-    "two parents in a graph": (Graph([("a", "c"), ("b", "c")]), "'c' is below 'a' and below 'b'"),
+    "an unknown number": ({0: -1, 1: 0, 2: 7}, "7 is the parent of 2"),
+    "a negative number": ({0: -1, 1: -2}, "-2 is the parent of 1"),
     "two parents in paths": ([("a", "x"), ("b", "x")], "'x' is below 'a' and below 'b'", "path"),
     "a root below another": ([("a", "b"), ("b", "c")], "'b' is below 'a' and a root"),
     "named twice": ({"a": ["x"], "b": ["x"]}, "names 'x' twice"),
@@ -167,7 +185,6 @@ BAD = {
     "no path": ([], "empty"),
     "an empty path": ([("a",), ()], "path without a name"),
     "an empty part": (["a//b"], "'a//b' has a part without letters"),
-    "no directions": (Graph([("a", "b")], directed=False), "without directions"),
     "None as a name": ([("a", None)], "None cannot be the name"),
     "NaN as a name": ({"a": [float("nan")]}, "nan cannot be the name"),
     "a list as a name": ([("a", ["b"])], "['b'] cannot be the name"),

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -427,6 +428,11 @@ def _linear(x: list[float], z: list[float]) -> float:
     return _inner_product(x, z)
 
 
+def _cosine(x: list[float], z: list[float]) -> float:
+    lengths = math.hypot(*x) * math.hypot(*z)
+    return _inner_product(x, z) / lengths if lengths > 0 else 0.0
+
+
 def _constant(x: list[float], z: list[float], *, value: float) -> float:
     return value
 
@@ -437,15 +443,33 @@ def _polynomial(
     return (gamma * _inner_product(x, z) + coef0) ** degree
 
 
-def _gaussian(x: list[float], z: list[float], *, sigma: float) -> float:
+def _in_metric(x: list[float], metric: FloatArray | None) -> list[float]:
+    """Return x R, one column of R at a time, or x_k w_k; x itself without a metric."""
+    if metric is None:
+        return x
+    if metric.ndim == 1:
+        return [x_k * w_k for x_k, w_k in zip(x, metric.tolist(), strict=True)]
+    return [_inner_product(x, column) for column in metric.T.tolist()]
+
+
+def _gaussian(
+    x: list[float], z: list[float], *, sigma: float, metric: FloatArray | None = None
+) -> float:
+    x, z = _in_metric(x, metric), _in_metric(z, metric)
     return math.exp(-_squared_distance(x, z) / (2.0 * sigma**2))
 
 
-def _laplacian(x: list[float], z: list[float], *, sigma: float) -> float:
+def _laplacian(
+    x: list[float], z: list[float], *, sigma: float, metric: FloatArray | None = None
+) -> float:
+    x, z = _in_metric(x, metric), _in_metric(z, metric)
     return math.exp(-_city_block_distance(x, z) / sigma)
 
 
-def _matern(x: list[float], z: list[float], *, sigma: float, nu: float) -> float:
+def _matern(
+    x: list[float], z: list[float], *, sigma: float, nu: float, metric: FloatArray | None = None
+) -> float:
+    x, z = _in_metric(x, metric), _in_metric(z, metric)
     r = math.sqrt(_squared_distance(x, z)) / sigma
     if nu == 0.5:
         return math.exp(-r)
@@ -458,6 +482,7 @@ def _matern(x: list[float], z: list[float], *, sigma: float, nu: float) -> float
 
 _KERNELS: dict[str, Callable[..., float]] = {
     "linear": _linear,
+    "cosine": _cosine,
     "constant": _constant,
     "polynomial": _polynomial,
     "gaussian": _gaussian,
@@ -466,10 +491,11 @@ _KERNELS: dict[str, Callable[..., float]] = {
 }
 
 
-def kernel_matrix(name: str, X: FloatArray, Z: FloatArray, **params: float) -> FloatArray:
+def kernel_matrix(name: str, X: FloatArray, Z: FloatArray, **params: Any) -> FloatArray:
     r"""Return the matrix of k(x_i, z_j), entry by entry.
 
     - ``linear``: :math:`x^T z`
+    - ``cosine``: :math:`x^T z / (\|x\|_2 \|z\|_2)`, zero where a length is
     - ``constant`` (value): value
     - ``polynomial`` (gamma, coef0, degree): :math:`(\gamma x^T z + c_0)^{degree}`
     - ``gaussian`` (sigma): :math:`\exp(-\|x-z\|_2^2 / (2 \sigma^2))`
@@ -478,14 +504,15 @@ def kernel_matrix(name: str, X: FloatArray, Z: FloatArray, **params: float) -> F
       :math:`e^{-r}` for nu = 0.5, :math:`(1 + \sqrt3 r) e^{-\sqrt3 r}` for nu = 1.5,
       :math:`(1 + \sqrt5 r + 5r^2/3) e^{-\sqrt5 r}` for nu = 2.5
 
-    The names in parentheses are the parameters, all of them required.
+    The names in parentheses are the parameters, all of them required. The last three take a
+    ``metric`` as well: an array (d, r), for xR and zR in place of x and z, or weights (d,).
 
     Parameters
     ----------
     name : str
     X : (n, d) array
     Z : (m, d) array
-    **params : float
+    **params : float or array
 
     Returns
     -------

@@ -8,6 +8,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_array
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import Ridge
 from sklearn.metrics import balanced_accuracy_score, make_scorer
@@ -15,7 +16,7 @@ from sklearn.model_selection import GridSearchCV, LeaveOneOut, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from squareone import RLSClassifier, RLSRegressor
+from squareone import OROLSClassifier, OROLSRegressor, RLSClassifier, RLSRegressor, load
 from squareone.kernels import Constant, Gaussian, Linear
 from squareone.report import path_figure, summary
 
@@ -221,6 +222,88 @@ def test_summary_keeps_one_error_per_target(data):
     assert_allclose(errors, np.sqrt(-model.best_score_), rtol=5e-3)
 
 
+@pytest.mark.parametrize(
+    ("kernel", "others"),
+    [
+        (MEDIAN, "Gaussian(ard=True), Laplacian(), Matern(), Linear()"),
+        (Gaussian(ard=True), "Laplacian(), Matern(), Linear()"),
+        (Linear(), "Gaussian(), Gaussian(ard=True), Laplacian(), Matern()"),
+        (MEDIAN + 2.0 * Linear(), "Gaussian(ard=True), Laplacian(), Matern()"),
+        ("laplacian", "Gaussian(), Gaussian(ard=True), Matern(), Linear()"),
+    ],
+    ids=str,
+)
+def test_summary_and_plan_say_what_was_not_tried(data, kernel, others):
+    X, Y = data
+    model = RLSRegressor(kernel).fit(X, Y[:, 0])
+    assert rows_of(summary(model))["not tried"].strip() == others
+    assert ", ".join(model.plan_.untried) == others
+
+
+def test_nothing_is_said_of_kernels_that_cannot_be_tried(data):
+    X, Y = data
+    K = X @ X.T
+    assert "not tried" not in summary(RLSRegressor("precomputed").fit(K, Y[:, 0]))
+    assert "ard" not in summary(RLSRegressor(MEDIAN).fit(csr_array(X), Y[:, 0]))
+    assert "ard" not in summary(RLSRegressor(MEDIAN).fit(X[:, :1], Y[:, 0]))
+
+
+# --- greedy models ---
+
+
+def test_summary_of_a_greedy_regressor(data):
+    X, Y = data
+    model = OROLSRegressor(random_state=0).fit(X, Y[:, 0])
+    text = summary(model)
+    assert text.splitlines()[0] == f"OROLSRegressor fitted to {len(X)} rows, {X.shape[1]} features"
+    rows = {name: value.strip() for name, value in rows_of(text).items()}
+    assert rows["kernel"] == str(model.kernel_)
+    assert rows["centers"].startswith(f"{model.n_centers_} of {len(X)} rows, by charged")
+    assert rows["path ended by"] == model.stopped_by_
+    assert rows["λ"] == f"{model.lambda_:.3g}, re-estimated at every step"
+    looks = model.search_["error"].size
+    best = f"with sigma the best of {looks} by cross-validation"
+    assert rows["ε"] == f"{model.epsilon_:.3g}, {best}"
+    error = model.path_["training_error"][model.n_centers_]
+    assert rows["training root mean square error"] == f"{np.sqrt(error):.3g}"
+    held_out = np.sqrt(model.search_["error"].min())
+    assert rows["cross-validation root mean square error"].startswith(f"{held_out:.3g}, ")
+    assert rows["not tried"] == "Laplacian(), Matern(), Linear()"
+
+
+def test_summary_of_greedy_classes_and_pipelines(classes):
+    X, y = classes
+    pipeline = make_pipeline(StandardScaler(), OROLSClassifier(MEDIAN, epsilon=0.01)).fit(X, y)
+    rows = rows_of(summary(pipeline))
+    assert summary(pipeline) == summary(pipeline[-1])
+    assert rows["centers"].split(" of ")[0].strip() == ", ".join(map(str, pipeline[-1].n_centers_))
+    assert rows["ε"].strip() == "0.01, as given"
+    assert "leave-one-out predictions" not in rows
+    assert "cross_val_predict" in rows_of(summary(pipeline, y))["leave-one-out predictions"]
+
+
+def test_summary_of_other_greedy_models(data):
+    X, Y = data
+    several = OROLSRegressor([MEDIAN, Linear()], stopping=4, lambda_update=0.5, epsilon=0.1)
+    rows = rows_of(summary(several.fit(X, Y)))
+    assert rows["centers"].strip() == f"4, 4 of {len(X)} rows, as asked for"
+    assert rows["λ"].strip() == "0.5, 0.5, as given"
+    assert rows["not tried"].strip() == "Laplacian(), Matern()"
+    assert rows_of(summary(several.at(2)))["centers"].strip() == f"2, 2 of {len(X)} rows, by at()"
+    given = OROLSRegressor("precomputed", stopping=4).fit(X @ X.T, Y[:, 0])
+    assert summary(given).splitlines()[0].endswith(f"{len(X)} rows")
+    assert "not tried" not in summary(given)
+    width = OROLSRegressor(epsilon=0.01).fit(X, Y[:, 0])
+    assert rows_of(summary(width))["ε"].strip().startswith("0.01, as given; sigma the best of")
+
+
+def test_summary_of_a_greedy_model_from_a_file(data, tmp_path):
+    X, Y = data
+    model = OROLSRegressor(MEDIAN).fit(X, Y[:, 0])
+    model.save(tmp_path / "greedy.safetensors")
+    assert summary(load(tmp_path / "greedy.safetensors")) == summary(model)
+
+
 def test_summary_without_a_factorisation_says_so(data, monkeypatch):
     monkeypatch.setattr("squareone.fitting.result._negligible", lambda problem: False)
     X, Y = data
@@ -242,3 +325,13 @@ def test_pipelines_and_searches_are_looked_into(data):
     search = GridSearchCV(pipeline, {"rlsregressor__kernel": ["linear", "gaussian"]}, cv=3)
     search.fit(X, Y[:, 0])
     assert summary(search) == summary(search.best_estimator_[-1])
+
+
+def test_a_threshold_is_shown_also_as_a_probability(data):
+    X, Y = data
+    model = RLSClassifier(Gaussian(2.0), 1.0, threshold=-0.25).fit(X, Y[:, 0] > 0)
+    expected = f"-0.25; as a probability {model.probability_threshold_:.3g}"
+    assert expected in summary(model)
+    plain = RLSClassifier(Gaussian(2.0), 1.0, threshold=-0.25, calibration=None)
+    assert "probability" not in summary(plain.fit(X, Y[:, 0] > 0))
+    assert "threshold" not in summary(RLSClassifier(Gaussian(2.0), 1.0).fit(X, Y[:, 0] > 0))

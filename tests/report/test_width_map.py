@@ -44,7 +44,7 @@ def test_numbers_of_rows_have_forms_of_their_own():
     y = np.sin(2 * X[:, 0]) + 0.3 * rng.normal(size=1300)
     display = WidthMapDisplay.from_estimator(RLSRegressor(random_state=0).fit(X, y))
     found = looks(display)
-    assert list(found) == [f"looks on {rows} rows" for rows in ("500", "1,000", "1,300")]
+    assert list(found) == [f"looks on {rows} rows" for rows in ("400", "800", "1,300")]
     forms = [points.get_paths()[0].vertices.tolist() for points in found.values()]
     assert forms[0] != forms[1] != forms[2]
     handles = display.ax_.get_legend().legend_handles

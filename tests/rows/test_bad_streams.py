@@ -1,6 +1,7 @@
 """What is wrong with a file or a generator is said, with the place and the remedy."""
 
 import importlib
+import re
 import subprocess
 import sys
 
@@ -8,7 +9,10 @@ import numpy as np
 import pandas
 import pytest
 from scipy.sparse import csr_array
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
+from squareone import RLSRegressor
 from squareone.rows import ArrayRows, GeneratedRows, open_rows
 from tests.rows.made import some_rows
 from tests.rows.streams import DENSE, STREAMS, Sliced
@@ -65,7 +69,7 @@ def test_columns_of_times(tmp_path):
 
 
 def test_text_below_numbers(tmp_path, monkeypatch):
-    monkeypatch.setattr("squareone.rows.csv_file._BYTES", 64)
+    monkeypatch.setattr("squareone.rows.table_files._BYTES", 64)
     lines = [f"{i},{i}.5" for i in range(100)]
     (tmp_path / "late.csv").write_text("\n".join(["a,b", *lines, "7,oops"]) + "\n")
     stream = open_rows(tmp_path / "late.csv")
@@ -210,6 +214,69 @@ def test_names_of_files(tmp_path):
         open_rows(tmp_path / "folder.csv")
     with pytest.raises(ValueError, match=r"'rows.xls' cannot be opened: .*\.parquet"):
         open_rows(tmp_path / "rows.xls")
+
+
+MEANT = {
+    "Price": "price",
+    "prize": "price",
+    "house_age": "House Age",
+    "HOUSEAGE": "House Age",
+    "rooms ": " rooms",
+    "xyz": None,
+}
+
+
+@pytest.mark.parametrize("name", MEANT)
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_the_nearest_name_is_named(name, suffix, tmp_path):
+    """Before anything is said of columns that are texts."""
+    table = pandas.DataFrame({"price": [1.0], "House Age": [2.0], " rooms": [3.0], "kind": ["oak"]})
+    path = tmp_path / f"houses{suffix}"
+    table.to_csv(path, index=False) if suffix == ".csv" else table.to_parquet(path)
+    meant = "" if MEANT[name] is None else f" (is {MEANT[name]!r} meant?)"
+    said = f"'houses{suffix}' has no column {name!r}{meant}: its columns are 'price', 'House Age'"
+    for ask in ({"target": name}, {"columns": ["price", name]}):
+        with pytest.raises(ValueError, match=re.escape(said)):
+            open_rows(path, **ask)
+
+
+def test_several_names_that_are_missing(tmp_path):
+    path = DENSE["csv"](some_rows(n, d), tmp_path).path
+    with pytest.raises(ValueError, match=r"no columns 'X0' \(is 'x0' meant\?\), 'age': its"):
+        open_rows(path, columns=["X0", "x1", "age"])
+
+
+@pytest.mark.parametrize("sign", [";", "|", "\t"])
+def test_other_signs_between_names(sign, tmp_path):
+    (tmp_path / "other.csv").write_text(f"a{sign}b\n1{sign}2\n")
+    said = rf"first line of 'other.csv' is .*{re.escape(f'sep={sign!r}')}"
+    with pytest.raises(ValueError, match=said):
+        open_rows(tmp_path / "other.csv")
+
+
+def test_text_that_is_not_in_utf8(tmp_path):
+    (tmp_path / "latin.csv").write_bytes("size,kind\n1.0,K\xf6ln\n".encode("latin-1"))
+    with pytest.raises(ValueError, match=r"'latin.csv' cannot be read .*UTF-8 is expected"):
+        open_rows(tmp_path / "latin.csv")
+
+
+def test_a_transformer_that_has_seen_the_target(tmp_path):
+    table = pandas.DataFrame({"size": [1.0, 2.0], "y": [1.0, 2.0]})
+    table.to_csv(tmp_path / "t.csv", index=False)
+    scaler = StandardScaler().fit(table)
+    with pytest.raises(ValueError, match="'y' is among the features of the data frame that the tr"):
+        open_rows(tmp_path / "t.csv", "y", transformer=scaler)
+
+
+@pytest.mark.parametrize("make", STREAMS.values(), ids=STREAMS)
+def test_steps_of_a_pipeline_say_what_to_do(make, tmp_path):
+    """A stream does not become an array in passing."""
+    stream = make(some_rows(n, d), tmp_path)
+    said = r"is read block by block.*transformer=steps.*X\[:\] is an array"
+    with pytest.raises(TypeError, match=said):
+        make_pipeline(StandardScaler(), RLSRegressor("linear")).fit(stream, np.arange(n))
+    with pytest.raises(TypeError, match=said):
+        np.asarray(stream)
 
 
 def test_names_of_columns(tmp_path):

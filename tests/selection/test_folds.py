@@ -5,7 +5,13 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.linear_model import Ridge
 from sklearn.metrics import mean_absolute_error
-from sklearn.model_selection import KFold, ShuffleSplit, TimeSeriesSplit
+from sklearn.model_selection import (
+    KFold,
+    LeaveOneGroupOut,
+    LeaveOneOut,
+    ShuffleSplit,
+    TimeSeriesSplit,
+)
 
 from squareone import RLSRegressor
 from squareone.kernels import Gaussian
@@ -73,6 +79,39 @@ def test_scorers_see_only_rows_of_positive_weight(cv):
         np.concatenate(truth), np.concatenate(values), sample_weight=np.concatenate(used)
     )
     assert_allclose(-model.path_["score"][0], expected, rtol=1e-8)
+
+
+@pytest.mark.parametrize("scoring", [None, "neg_mean_absolute_error"])
+@pytest.mark.parametrize(
+    "cv", [KFold(6), LeaveOneGroupOut(), LeaveOneOut(), TimeSeriesSplit(5)], ids=repr
+)
+def test_a_fold_of_weight_zero_is_skipped(cv, scoring):
+    """Its rows are not there: the same as without them, where the other folds are the same."""
+    groups = np.arange(60) // 10
+    w = weights.copy()
+    w[20:30] = 0.0
+    options = {"cv": cv, "scoring": scoring, "solver": "spectral"}
+    given = {"groups": groups} if isinstance(cv, LeaveOneGroupOut) else {}
+    model = RLSRegressor(Gaussian(1.0), [0.1, 1.0], **options).fit(X, y, w, **given)
+    kept = np.flatnonzero(w)
+    splits = [
+        tuple(np.flatnonzero(np.isin(kept, part)) for part in split)
+        for split in cv.split(X, y, **given)
+        if w[split[1]].any()
+    ]
+    other = RLSRegressor(Gaussian(1.0), [0.1, 1.0], **{**options, "cv": splits})
+    other.fit(X[kept], y[kept], w[kept])
+    assert_allclose(model.path_["score"], other.path_["score"], rtol=1e-10)
+
+
+def test_folds_without_any_weight_are_refused():
+    w = weights.copy()
+    w[:30] = 0.0
+    half = np.arange(60) < 30
+    with pytest.raises(ValueError, match="no fold of cv has a test row of positive weight"):
+        RLSRegressor(alpha=[0.1, 1.0], cv=[(~half, half)]).fit(X, y, w)
+    with pytest.raises(ValueError, match="fold 1 of cv has no training row of positive weight"):
+        RLSRegressor(alpha=[0.1, 1.0], cv=[(~half, half), (half, ~half)]).fit(X, y, w)
 
 
 @pytest.mark.parametrize(

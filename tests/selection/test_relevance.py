@@ -7,7 +7,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import make_friedman1
 
+from squareone import RLSRegressor
 from squareone.errors import SingularSystemError
+from squareone.kernels import Gaussian
 from squareone.selection import relevance
 from squareone.selection.relevance import error_and_gradient, feature_widths
 from squareone.solvers.exact.weighting import Weighting
@@ -224,6 +226,30 @@ def test_the_input_is_left_alone_and_the_result_is_frozen():
         assert_array_equal(given, copy)
     with pytest.raises(dataclasses.FrozenInstanceError):
         found.alpha = 1.0
+
+
+# --- several valleys ---------------------------------------------------------------------------
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_a_fit_finds_the_valley_that_another_start_finds(seed):
+    """The best common width is that of a polynomial here, a bad place to begin at."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1, 1, (400, 8))
+    y = np.sin(5 * X[:, 0]) + X[:, 1] ** 2 / 2 + X[:, 2] / 5 + 0.2 * rng.standard_normal(400)
+    model = RLSRegressor(Gaussian(ard=True)).fit(X, y)
+    there = feature_widths(X, y[:, None], None, True, 2.0, 1e-2)
+    assert -model.best_score_ < 1.05 * there.error
+
+
+def test_units_of_features_do_not_count():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 4))
+    y = np.sin(3 * X[:, 0]) + X[:, 1] ** 2 + 0.2 * rng.standard_normal(200)
+    units = np.array([1e4, 1.0, 1e-3, 30.0])
+    plain, scaled = (RLSRegressor(Gaussian(ard=True)).fit(rows, y) for rows in (X, X * units))
+    assert -scaled.best_score_ < -1.1 * plain.best_score_
 
 
 # --- bad conditioning ---------------------------------------------------------------------------

@@ -1,5 +1,6 @@
 """The slope of an error over log λ, and the λ that follows from it."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -60,7 +61,9 @@ def test_the_trace_is_exact_on_average(monkeypatch):
     inverse = factor.inverse_times(np.eye(N))
     exact = float(weights @ np.diagonal(inverse @ inverse))
     monkeypatch.setattr(slope, "_PROBES", 4000)
-    assert slope._weighted_trace(factor, weights) == pytest.approx(exact, rel=0.01)
+    shrunk, trace = slope._shrunk_and_trace(factor, weights)
+    assert trace == pytest.approx(exact, rel=0.01)
+    np.testing.assert_allclose(shrunk, inverse @ factor.solutions, rtol=1e-9, atol=1e-12)
 
 
 def test_inverse_without_the_constant_direction():
@@ -107,15 +110,13 @@ def test_newton_steps_find_the_best_alpha(start):
 )
 def test_extrapolated_alpha_is_searched_on_all_rows(settings, monkeypatch):
     """Wherever the search for the width leaves λ, the fit ends near the best one of its width."""
-    from squareone.estimators import walk
+    from squareone.fitting import procedure as walk
 
     chosen = walk.choose_width
 
     def misled(problem):
         found = chosen(problem)
-        found.log_alpha += 2.5
-        found.error, found.curvature = np.inf, 0.1
-        return found
+        return replace(found, log_alpha=found.log_alpha + 2.5, error=np.inf, curvature=0.1)
 
     monkeypatch.setattr(walk, "choose_width", misled)
     X, Y, _ = _data()

@@ -34,6 +34,7 @@ def sample(rng, n, *, dtype=np.float64, ties=True):
     return (np.round(values, 1) if ties else values).astype(dtype), truth
 
 
+@pytest.mark.costly
 @NAMED
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

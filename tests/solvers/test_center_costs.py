@@ -9,18 +9,13 @@ import pytest
 from squareone import RLSClassifier, RLSRegressor
 from squareone.errors import MemoryLimitError
 from squareone.kernels import Gaussian
-from squareone.planning import plan
+from squareone.planning import Task, make_plan, plan
+from squareone.planning.center_count import AUTO_FLOPS, automatic_centers, fitting_centers
+from squareone.planning.machine_speed import KINDS, Machine, Rate
 from squareone.planning.plan import choose_centers
-from squareone.solvers import Task, make_plan
-from squareone.solvers.calibration import Machine, Rate
-from squareone.solvers.center_costs import (
-    AUTO_FLOPS,
-    CENTER_SOLVERS,
-    automatic_centers,
-    center_candidates,
-    fitting_centers,
-)
-from squareone.solvers.speed_probes import PROBES
+from squareone.solvers.registry import center_candidates, names
+
+CENTER_SOLVERS = names(lambda solver: solver.with_centers)
 
 MIB, GIB = 2.0**20, 2.0**30
 KEPT = ["rectangle", "pcg"]
@@ -37,7 +32,7 @@ def candidate(solver, of):
 @pytest.fixture(autouse=True)
 def machine(monkeypatch):
     """One that does a billion of everything in a second."""
-    rates = {f"{kind}-{bits}": Rate(1e9) for kind in PROBES for bits in (32, 64)}
+    rates = {f"{kind}-{bits}": Rate(1e9) for kind in KINDS for bits in (32, 64)}
     monkeypatch.setattr(plan, "this_machine", lambda: Machine(rates))
 
 

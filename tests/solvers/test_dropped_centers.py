@@ -103,3 +103,12 @@ def test_a_pair_of_centers_whose_difference_is_all_that_matters(solver):
     model, said = fit(solver, 1e-3, np.float32, pair, sigma=3.0)
     assert model.dropped_centers_.size == 1
     assert len(said) == 1
+
+
+@pytest.mark.parametrize("factor", [1e-6, 1e6])
+def test_the_unit_of_the_kernel_does_not_matter(factor):
+    plain = CenterBasis(Gaussian(6.0), X[:100], np.dtype(np.float32))
+    scaled = CenterBasis(factor * Gaussian(6.0), X[:100], np.dtype(np.float32))
+    assert plain.dropped.size > 0
+    np.testing.assert_array_equal(scaled.dropped, plain.dropped)
+    assert scaled.resolution == pytest.approx(factor * plain.resolution / scaled.unit)

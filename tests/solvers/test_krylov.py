@@ -192,7 +192,7 @@ def test_scorers_and_targets_of_their_own():
     own.fit(X, y)
     for i in range(4):
         alone = RLSClassifier("linear", float(own.alpha_[i]), solver="krylov").fit(X, y == i)
-        assert_allclose(own.coef_[i], alone.coef_, atol=2e-3)
+        assert_allclose(own.coef_[[i]], alone.coef_, atol=2e-3)
 
 
 def test_rows_of_different_weight_and_length():
@@ -386,3 +386,35 @@ def test_probes_wait_until_somebody_asks(tmp_path):
     plain = RLSClassifier("linear", 1.0, solver="krylov", calibration=None, keep_factor=False)
     plain.fit(X, y)
     assert "leave_one_out_values" not in vars(plain._record)
+
+
+@pytest.mark.parametrize("cv", [None, 3])
+def test_small_alphas_that_cannot_win_are_not_solved_for(cv):
+    """The choice is that of the whole path, and the others say how far they are from solved."""
+    rng = np.random.default_rng(0)
+    X = scipy.sparse.random_array((900, 2000), density=0.02, rng=rng, format="csr")
+    y = X @ rng.standard_normal(2000) + (2.0 if cv is None else 5.0) * rng.standard_normal(900)
+    alphas = np.logspace(-4, 3, 29)
+    model = RLSRegressor("linear", alphas, solver="krylov", cv=cv).fit(X, y)
+    every = RLSRegressor("linear", alphas, solver="cholesky", cv=cv).fit(X.toarray(), y)
+    assert model.alpha_ == every.alpha_
+    path = model.path_
+    assert path["alpha"].size == 29
+    unsolved = path["residual"] > 1e-4
+    assert unsolved.any()
+    assert path["alpha"][unsolved].max() < 0.1 * model.alpha_
+    assert path["residual"][path["alpha"] == model.alpha_] <= 1e-4
+    # leave-one-out by twenty probes is an estimate
+    rtol = 0.1 if cv is None else 1e-3
+    assert_allclose(path["score"][~unsolved], every.path_["score"][~unsolved], rtol=rtol)
+    assert_allclose(model.coef_, every.coef_, atol=1e-3 * np.abs(every.coef_).max())
+
+
+def test_alphas_that_may_still_win_are_solved_for():
+    """No noise: the smaller the better, to the end."""
+    rng = np.random.default_rng(0)
+    X = scipy.sparse.random_array((300, 100), density=0.1, rng=rng, format="csr")
+    model = RLSRegressor("linear", np.logspace(-4, 2, 13), solver="krylov")
+    model.fit(X, X @ rng.standard_normal(100))
+    assert model.alpha_ == 1e-4
+    assert (model.path_["residual"] <= 1e-4).all()

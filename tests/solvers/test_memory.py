@@ -34,6 +34,7 @@ def peak_of(model, X, y, weights=None):
         tracemalloc.stop()
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("t", [1, 12])
 @pytest.mark.parametrize("how", HOW)
 @pytest.mark.parametrize(
@@ -71,6 +72,7 @@ def test_given_kernels_rows_of_weight_zero_and_sums_are_counted(how):
         assert peak_of(model, rows, y, weights) < model.plan_.chosen.bytes
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("n", [300, 1300])
 @pytest.mark.parametrize("solver", ["cholesky", "spectral"])
 def test_a_search_for_the_width_is_counted(n, solver):

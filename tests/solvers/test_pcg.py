@@ -12,13 +12,13 @@ from squareone import RLSClassifier, RLSRegressor
 from squareone import centers as selectors
 from squareone.kernels import Gaussian
 from squareone.planning import plan
+from squareone.planning.machine_speed import KINDS, Machine, Rate
 from squareone.rows import rows_of
 from squareone.solvers import CenterBasis, Limits, PcgFactor
-from squareone.solvers.calibration import Machine, Rate
 from squareone.solvers.exact.weighting import Weighting
 from squareone.solvers.few_centers.conjugate_gradients import Progress, conjugate_gradients
+from squareone.solvers.few_centers.preconditioner import Preconditioner
 from squareone.solvers.krylov.normal_equations import unwatched
-from squareone.solvers.speed_probes import PROBES
 from tests.reference import brute_force
 
 rng = np.random.default_rng(0)
@@ -37,7 +37,7 @@ weighted_or_not = pytest.mark.parametrize("w", [None, weights], ids=["unweighted
 @pytest.fixture(autouse=True)
 def machine(monkeypatch):
     """A billion of everything in a second: none is measured, and no cache is touched."""
-    rates = {f"{kind}-{bits}": Rate(1e9) for kind in PROBES for bits in (32, 64)}
+    rates = {f"{kind}-{bits}": Rate(1e9) for kind in KINDS for bits in (32, 64)}
     monkeypatch.setattr(plan, "this_machine", lambda: Machine(rates))
 
 
@@ -50,7 +50,7 @@ def factor(alpha, w=None, intercept=True, tol=1e-6, most=1000):
     basis = CenterBasis(Gaussian(1.0), X[own], np.dtype(float))
     weighting = Weighting.of(n, w, intercept, np.dtype(float))
     limits = Limits(tol, most, np.inf, unwatched)
-    return PcgFactor(basis, rows_of(X), y[:, None], weighting, own[basis.kept], limits, 0)
+    return PcgFactor(basis, rows_of(X), y[:, None], weighting, own, limits, 0)
 
 
 def relative_residual(model, alpha, w, intercept):
@@ -329,3 +329,15 @@ def test_what_pcg_does_not_know():
     model = fit(0.1)
     with pytest.raises(AttributeError, match=r'pcg .*solver="rectangle"'):
         _ = model.log_marginal_likelihood_
+
+
+@pytest.mark.parametrize("sigma", [1.0, 5.0])
+def test_a_preconditioner_is_as_exact_as_float32_holds(sigma):
+    """Also where dividing by the factor of the centers multiplies what rounding does."""
+    basis = CenterBasis(Gaussian(sigma), X[own], np.dtype(float))
+    found = Preconditioner(basis, rows_of(X), None, 1.0, False, None)
+    Z = np.linalg.solve(basis.factor, Gaussian(sigma)(basis.points, X)).T
+    right = rng.standard_normal((basis.size, 2))
+    solution = found.solve(1e-2, right)
+    residual = Z.T @ (Z @ solution) + 1e-2 * solution - right
+    assert np.abs(residual).max() < 1e-2 * np.abs(right).max()

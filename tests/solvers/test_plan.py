@@ -11,14 +11,13 @@ import pytest
 from squareone import RLSClassifier, RLSRegressor
 from squareone.errors import IllConditionedWarning, MemoryLimitError
 from squareone.kernels import Gaussian
-from squareone.planning import plan
+from squareone.planning import Task, make_plan, plan
+from squareone.planning.machine_speed import KINDS, Machine, Rate
 from squareone.planning.memory import free_memory, memory_limit, readable
 from squareone.report import summary
-from squareone.solvers import Task, make_plan
 from squareone.solvers import cost_counts as costs
-from squareone.solvers.calibration import Machine, Rate
-from squareone.solvers.speed_probes import PROBES
-from squareone.solvers.task import STAGES
+from squareone.solvers.contract import STAGES
+from squareone.solvers.exact.cholesky import SEARCH_STEPS, subset_size
 
 GIB = 2.0**30
 
@@ -31,7 +30,7 @@ def task(
 
 def machine(speed):
     """One that does a billion of everything in a second, times ``speed``."""
-    return Machine({f"{kind}-{bits}": Rate(1e9 * speed) for kind in PROBES for bits in (32, 64)})
+    return Machine({f"{kind}-{bits}": Rate(1e9 * speed) for kind in KINDS for bits in (32, 64)})
 
 
 class Asked:
@@ -97,6 +96,83 @@ def test_single_precision_is_named_where_it_would_fit():
         make_plan(task(15_000, alphas=1), "auto", 1.3 * GIB)
     with pytest.raises(MemoryLimitError, match="What fits: nothing of use with this solver, or"):
         make_plan(task(15_000, alphas=1), "auto", 500.0)
+
+
+def test_a_refusal_says_first_what_automatic_centers_take():
+    """As many as they would be, in the seconds that a plan with them expects; then the most."""
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((30_000, 3)), rng.standard_normal(30_000)
+    with pytest.raises(MemoryLimitError) as refusal:
+        RLSRegressor(memory_limit="2GiB").fit(X, y)
+    automatic = RLSRegressor(memory_limit="2GiB", centers="auto").plan(X, y)
+    first, rest = str(refusal.value).split(" What fits: ")
+    assert first.endswith(
+        f'Try centers="auto" first: an approximation with {automatic.task.centers:,} centers, in '
+        f"about {plan.duration(automatic.expected())}."
+    )
+    most = int(re.search(r"centers=([\d_]+)", rest).group(1))
+    assert most > automatic.task.centers
+    largest = RLSRegressor(memory_limit="2GiB", centers=most, solver="rectangle").plan(X, y)
+    assert f"as many points, about {plan.duration(largest.expected())})" in rest
+
+
+@pytest.mark.parametrize(
+    ("solver", "advice"),
+    [
+        ("auto", 'Try centers="auto" first: '),
+        ("cholesky", 'Try centers="auto" with solver="auto" first: '),
+        ("pcg", 'Try centers="auto" first: '),
+    ],
+)
+def test_a_refusal_of_a_solver_by_name(solver, advice):
+    with pytest.raises(MemoryLimitError) as refusal:
+        make_plan(task(300_000, alphas=1), solver, 8 * GIB)
+    assert advice in str(refusal.value)
+
+
+@pytest.mark.parametrize("kind", ["linear", "given"])
+def test_no_centers_where_there_can_be_none(kind):
+    with pytest.raises(MemoryLimitError) as refusal:
+        make_plan(task(300_000, d=300_000, alphas=1, **{kind: True}), "auto", 8 * GIB)
+    assert "centers" not in str(refusal.value)
+
+
+def test_no_automatic_centers_where_not_even_they_fit():
+    with pytest.raises(MemoryLimitError) as refusal:
+        make_plan(task(40_000, alphas=1), "auto", 1e6)
+    assert "Try" not in str(refusal.value)
+
+
+def test_a_plan_of_more_than_a_minute_says_what_centers_would_take(monkeypatch):
+    made = make_plan(task(30_000), "auto", 100 * GIB)
+    for speed, said in ((1.0, True), (1e6, False)):
+        monkeypatch.setattr(plan, "this_machine", lambda speed=speed: machine(speed))
+        lines = [line for line in str(made).splitlines() if line.startswith("faster: ")]
+        assert len(lines) == said
+        assert ("faster: centers=&quot;auto&quot;" in made._repr_html_()) == said
+        if said:
+            m = int(re.search(r"with ([\d,]+) centers", lines[0]).group(1).replace(",", ""))
+            fewer = make_plan(replace(made.task, centers=m, sampled=5000), "auto", 100 * GIB)
+            assert lines[0].endswith(f"in about {plan.duration(fewer.expected())}")
+            assert fewer.expected() < 0.5 * made.expected()
+
+
+def test_fewer_centers_are_faster_than_many():
+    of = task(300_000, sampled=5000)
+    many = make_plan(replace(of, centers=20_000), "auto", 100 * GIB)
+    assert 'faster: centers="auto"' in str(many)
+    m = plan.choose_centers(task(300_000), 100 * GIB, None)
+    assert "faster" not in str(make_plan(replace(of, centers=m), "auto", 100 * GIB))
+
+
+@pytest.mark.parametrize(
+    ("n", "centers", "shown"), [(500, 0, False), (500, 50, True), (60_000, 0, True)]
+)
+def test_what_was_not_tried_is_said_where_time_is_spent(n, centers, shown):
+    made = replace(make_plan(task(n, centers=centers), "auto", 100 * GIB), untried=("Linear()",))
+    assert ("not tried: Linear()" in str(made).splitlines()) == shown
+    assert ("<div>not tried: Linear()</div>" in made._repr_html_()) == shown
+    assert "not tried" not in str(replace(made, untried=()))
 
 
 def test_eigenproblems_beyond_lapack_are_not_planned():
@@ -165,7 +241,7 @@ def test_the_work_adds_up_to_the_flops(wanted):
     for candidate in make_plan(wanted, "auto", 1000 * GIB).candidates:
         assert candidate.flops == sum(w.flops for w in candidate.work) > 0
         for w in candidate.work:
-            assert w.kind in PROBES
+            assert w.kind in KINDS
             assert w.bits in (32, 64)
             assert w.amount >= 0
             assert w.flops == 0 or w.kind not in ("evaluation", "errors", "pass", "call")
@@ -180,7 +256,8 @@ def test_the_flops_are_those_of_the_guide():
     path = 2 * n * n * (t + 1)
     assert _flops(task(n, d, t, alphas=1))["cholesky"] == pytest.approx(n**3 / 3 + n * n * d)
     several = _flops(task(n, d, t, alphas=5))
-    assert several["cholesky"] == pytest.approx(5 * 2 / 3 * n**3 + n * n * d)
+    step = 2 / 3 * n**3 + 2 * n * n * t
+    assert several["cholesky"] == pytest.approx(5 * step + n * n * d)
     assert several["spectral"] == pytest.approx(9 * n**3 + n * n * d + 5 * path)
     linear = _flops(task(n, d, t, alphas=5, linear=True))
     assert linear["svd"] == pytest.approx(6 * n * d**2 + 20 * d**3 + 5 * 2 * n * d * (t + 1))
@@ -188,30 +265,39 @@ def test_the_flops_are_those_of_the_guide():
 
 
 def test_steps_of_a_search_in_single_precision_count_half():
-    single, double = costs.SEARCH_STEPS
+    single, double = SEARCH_STEPS
     n, d = 6000, 20
-    rest = 2 * n * n * d + 9 * costs.subset_size(n) ** 3
-    step = 2 / 3 * n**3
+    rest = 2 * n * n * d + 9 * subset_size(n) ** 3
+    step = 2 / 3 * n**3 + 2 * n * n
     assert _flops(task(n, d))["cholesky"] == pytest.approx((single / 2 + double) * step + rest)
     in_single = _flops(task(n, d, itemsize=4))["cholesky"]
     assert in_single == pytest.approx((single + double) * step + rest)
 
 
-@pytest.mark.parametrize("n", [400, 2000, 3000, 8000])
+@pytest.mark.parametrize("n", [400, 2000, 5000, 8000, 14000])
 def test_a_search_for_the_width_costs_what_it_does(n):
     d, t = 20, 2
     m = min(n, costs.WIDTH_ROWS)
     per_look = 9 * m**3 + 2 * m * m * (t + 1) * costs.WIDTH_ALPHAS + m * m * d
     search = costs.WIDTH_EIGENDECOMPOSITIONS * per_look
-    sizes = {400: [], 2000: [2000], 3000: [2100], 8000: [2000, 5600]}
-    search += sum(costs.WIDTH_STEPS * (k**3 / 3 + k * k * d) for k in sizes[n])
+    sizes = {400: [], 2000: [2000], 5000: [2000], 8000: [2666], 14000: [1555, 4666]}
+    search += sum(costs.WIDTH_STEPS * (k**3 / 3 + k * k * (d + t)) for k in sizes[n])
     for alphas in (1, 20):
         without, with_ = (_flops(task(n, d, t, alphas=alphas, width_search=w)) for w in (0, 1))
-        for solver in without:
+        for solver in ("cholesky", "spectral"):
             assert with_[solver] - without[solver] == pytest.approx(search)
     # what is left to do for the best λ is one step in double precision
     best = _flops(task(n, d, t, width_search=True))["cholesky"]
-    assert best == pytest.approx(search + 2 / 3 * n**3 + n * n * d)
+    assert best == pytest.approx(search + 2 / 3 * n**3 + n * n * (d + 2 * t))
+
+
+def test_targets_count_in_every_solver():
+    """A thousand targets, each with a λ of its own: a factorisation per λ is no longer cheaper."""
+    wanted = task(1000, 100, 1000, alphas=20, smooth=False, per_target=True)
+    made = make_plan(wanted, "auto", 100 * GIB)
+    assert made.solver == "spectral"
+    work = {c.solver: c.flops for c in made.candidates}
+    assert work["cholesky"] > 20 * 2 * 2 * 1000**3
 
 
 def test_a_search_for_the_width_is_named():

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from squareone import decompositions
-from squareone.solvers.shifted import ShiftedSystems
+from squareone.solvers.few_centers.rectangle import ShiftedSystems
 
 rng = np.random.default_rng(0)
 G = rng.standard_normal((40, 3))

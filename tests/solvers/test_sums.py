@@ -30,9 +30,7 @@ def fitted(sigma, dtype, monkeypatch, *, sums, large=1024):
     basis = CenterBasis(kernel, X[rows].astype(dtype), dtype)
     assert basis.dropped.size == 0
     weighting = Weighting.of(3000, weights, True, dtype)
-    factor = RectangleFactor(
-        basis, rows_of(X.astype(dtype)), Y.astype(dtype), weighting, rows[basis.kept]
-    )
+    factor = RectangleFactor(basis, rows_of(X.astype(dtype)), Y.astype(dtype), weighting, rows)
     values = []
     for share in (1e-1, 1e-3, 1e-5):
         C, intercepts = factor.coefficients(np.full(2, share * factor.largest))

@@ -1,4 +1,4 @@
-"""What a selector chose."""
+"""Chosen centers: the points, and the rows that they are."""
 
 from __future__ import annotations
 

@@ -25,7 +25,8 @@ class Given(Selector):
         Finite; they are brought into the precision of the rows, and stored as these are, dense or
         sparse.
     indices : int array-like (m,) or None, default=None
-        Which rows they are, where they are rows.
+        Which rows they are, −1 for a point that is no row. None: an estimator takes points that
+        are equal to rows for these rows, which costs a pass over them.
 
     Notes
     -----
@@ -76,18 +77,20 @@ class Given(Selector):
             return None
         indices = np.asarray(self.indices)
         whole = indices.shape == (m,) and np.issubdtype(indices.dtype, np.integer)
-        if not whole or indices.min() < 0 or indices.max() >= n:
+        if not whole or indices.min() < -1 or indices.max() >= n:
             msg = (
                 f"Given: indices of shape {indices.shape} and type {indices.dtype}: a row number "
-                f"from 0 to {n - 1} is expected for each of the {m} points, or None"
+                f"from 0 to {n - 1}, or -1 for a point that is no row, is expected for each of the "
+                f"{m} points, or None"
             )
             raise ValueError(msg)
-        if np.unique(indices).size < m:
+        rows = indices[indices >= 0]
+        if np.unique(rows).size < rows.size:
             msg = f"Given: row {_repeated(indices)} stands twice among the indices: once is enough"
             raise ValueError(msg)
         return indices.astype(np.intp)
 
 
 def _repeated(indices: Array) -> int:
-    values, counts = np.unique(indices, return_counts=True)
+    values, counts = np.unique(indices[indices >= 0], return_counts=True)
     return int(values[counts > 1][0])

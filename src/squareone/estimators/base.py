@@ -1,30 +1,35 @@
-"""What RLSRegressor and RLSClassifier share: their parameters, and the walk of a fit."""
+"""The base of RLSRegressor and RLSClassifier: parameters, fit, and what a fit can be asked."""
 
 from __future__ import annotations
 
 import os
 from abc import abstractmethod
+from contextlib import nullcontext
 from copy import deepcopy
 from dataclasses import replace
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn import get_config
+from sklearn.base import is_classifier
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from ..arrays import Array
-from ..centers import Selector, Uniform
-from ..centers.chosen_centers import draw_rows
-from ..fitting.problem import Problem, Request
-from ..fitting.result import Record
+from ..centers import Selector
+from ..fitting import diagnostics
+from ..fitting.feature_scales import trial_rows, warn_of_scales
+from ..fitting.part_states import of_plan, plan_from
+from ..fitting.procedure import fit
+from ..fitting.request import FitRequest, RequestedCenters, selector_of
+from ..fitting.result import FitResult, without_computing
 from ..fitting.scoring import held_out_scorer
-from ..kernels import Gaussian, Kernel, Linear
+from ..kernels import Gaussian, Kernel
 from ..kernels.names import BY_NAME, kernel_from
-from ..kernels.widths import free_width
-from ..planning.memory import memory_limit as bytes_allowed
-from ..rows import Stream, rows_of
+from ..models import Hyperplane
+from ..persistence import Fields, refuse
+from ..planning import Plan, Task
 from ..selection import (
     Folds,
     GeneralisedCrossValidation,
@@ -33,38 +38,40 @@ from ..selection import (
     folds_from_splits,
 )
 from ..selection.criteria import Criterion
-from ..solvers import Plan, Task, make_plan
+from ..solvers.registry import SOLVERS
 from ..targets import Labels, Responses
-from ..threads import thread_budget
+from ..threads import one_core
 from . import validation
-from .asked_centers import AskedCenters
-from .callbacks import CallbackSupport, fit_progress
+from .callbacks import fit_progress, set_callbacks
 from .fit_data import read
-from .parameter_validation import CRITERIA, SOLVERS, WITHOUT_ROWS, check_consistency
-from .subset import reduced
-from .walk import solve
-from .written import Written
+from .fitted_estimator import FittedEstimator
+from .parameter_validation import CRITERIA, check_consistency
 
 # Flops of each thread that take more than a second everywhere: progress is shown from the start.
 _LENGTHY = 1.5e11
+
+# Rows of a kernel matrix up to which a second core is no gain.
+_SMALL_ROWS = 2000
 
 #: Iterations where ``max_iter`` says nothing.
 MOST_ITERATIONS = 1000
 
 
-def _occupied(X: Any) -> int:
-    """Features that occur, where they are few of many; zero otherwise."""
-    features = rows_of(X).occupied()
-    return 0 if features is None else features.size
+def _is_small(task: Task) -> bool:
+    """Whether a fit gains nothing from a second core."""
+    side = min(task.n, task.d) if task.linear else task.n
+    return task.n * side <= _SMALL_ROWS**2 and not task.streamed
 
 
-class RegularisedLeastSquares(CallbackSupport, Written):
+class RegularisedLeastSquares(FittedEstimator):
     """The common part of the estimators; not for use by itself."""
+
+    set_callbacks = set_callbacks
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "kernel": [StrOptions(set(BY_NAME)), Kernel],
         "alpha": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left"), "array-like"],
-        "solver": [StrOptions(set(SOLVERS))],
+        "solver": [StrOptions({"auto", *SOLVERS})],
         "centers": [
             None,
             StrOptions({"auto"}),
@@ -148,12 +155,12 @@ class RegularisedLeastSquares(CallbackSupport, Written):
         """Refuse parameters that do not fit the targets in ``t`` columns, before any work."""
 
     @abstractmethod
-    def _row_weights(self, y: Array, weights: Array | None) -> Array | None:
-        """Weights (n,) of the fit, from the user's weights and classes."""
+    def _class_weights(self, y: Array, weights: Array | None) -> Array | None:
+        """Weights (k,) of the classes, by which those of rows (n,) are multiplied; None if none."""
 
-    def _needs_left_out(self, problem: Problem) -> bool:
-        """Whether leave-one-out values are needed in any case, and could not be had later."""
-        return False
+    def _left_out_values(self) -> Literal["always", "if not had later", "when asked"]:
+        """When leave-one-out values are computed, beyond those that cost next to nothing."""
+        return "when asked"
 
     def _fixed_scale(self) -> float | None:
         """The scale of the Gaussian process, where it is given."""
@@ -182,110 +189,57 @@ class RegularisedLeastSquares(CallbackSupport, Written):
         """
         self._forget()
         try:
-            request = self._read(X, y, sample_weight, groups)
-            plan = request.plan
+            request = self._request(X, y, sample_weight, groups)
+            plan = request.plan()
+            warn_of_scales(
+                self,
+                [request.kernel],
+                request.X,
+                request.columns,
+                request.kept,
+                trial_rows(plan.chosen.flops),
+            )
             lengthy = plan.chosen.flops > _LENGTHY * plan.task.threads
-            with fit_progress(self, X, y, sample_weight, lengthy=lengthy) as progress:
-                problem = Problem.of(request, progress)
-                if plan.solver == "subset":
-                    problem = reduced(problem)
-                outcome = solve(problem)
-                if plan.solver == "subset":  # solved by another one, for fewer rows
-                    problem.plan = replace(plan, stages=problem.plan.stages)
-                record = Record(
-                    problem,
-                    outcome,
-                    request.targets,
-                    keep_factor=self.keep_factor,
-                    memory_limit=self.memory_limit,
-                    at_once=self._needs_left_out(problem),
-                )
-                self._remember(request, problem, record)
-                if problem.keeper is not None:
-                    problem.keeper.done()
+            cores = one_core() if _is_small(plan.task) else nullcontext()
+            with cores, fit_progress(self, X, y, sample_weight, lengthy=lengthy) as progress:
+                result, plan = fit(request, plan, progress)
+                self._remember(request, result, plan)
+                result.forget_checkpoint()
         except BaseException:  # an interrupt too: never half fitted
             self._forget()
             raise
         return self
 
-    def _read(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> Request:
-        """Everything that came, checked, and the plan; nothing large is allocated."""
+    def _request(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> FitRequest:
+        """Everything that came, checked; nothing large is allocated."""
         if not get_config()["skip_parameter_validation"]:
             self._validate_params()
         alpha = validation.check_alpha(self.alpha)
         kernel = kernel_from(self.kernel)
         kernel.check_parameters()
-        searched = free_width(kernel) != ""
         check_consistency(self, kernel, groups)
-        asked = AskedCenters(self.centers, self.solver, self.loo_rows, self.time_limit)
-        selector = asked.selector()
-        given = validation.is_precomputed(kernel)
-        came = read(self, X, y, sample_weight, given=given)
-        X, y, targets, columns = came.X, came.y, came.targets, came.columns
-        user_weights, weights, kept = came.user_weights, came.weights, came.kept
+        selector = selector_of(self.centers, self.solver)
+        came = read(self, X, y, sample_weight, given=validation.is_precomputed(kernel))
+        kept, user_weights = came.kept, came.user_weights
         rng = check_random_state(0 if self.random_state is None else self.random_state)
         # centers are the same whatever else is drawn
         centers_seed = int(deepcopy(rng).randint(2**31 - 1))
-        criterion = self._criterion(X, y, targets, kept, groups, rng, alpha)
-        m = asked.count(selector, kept.size)
-        per_target = self.alpha_per_target and columns.shape[1] > 1
+        criterion = self._criterion(came.X, came.y, came.targets, kept, groups, rng, alpha)
+        per_target = self.alpha_per_target and came.columns.shape[1] > 1
         scorer = held_out_scorer(
             self.scoring,
-            y[kept],
-            targets,
+            came.y[kept],
+            came.targets,
             None if user_weights is None else user_weights[kept],
             per_target=per_target,
         )
-        folds = criterion if isinstance(criterion, Folds) else None
-        task = Task(
-            n=kept.size,
-            d=kept.size if given else X.shape[1],
-            t=columns.shape[1],
-            itemsize=X.dtype.itemsize,
-            linear=isinstance(kernel, Linear),
-            given=given,
-            alphas="auto" if isinstance(alpha, str) else int(np.size(alpha)),
-            smooth=scorer is None and not per_target,
-            fold_work=folds.work() if folds else 0.0,
-            largest_fold=folds.largest() if folds else 0,
-            held=scorer is not None,
-            copied=kept.size < X.shape[0] or isinstance(X, Stream),
-            streamed=isinstance(X, Stream),
-            threads=thread_budget(),
-            width_search=searched,
-            stored=0 if given else rows_of(X).stored,
-            sparse=not given and rows_of(X).sparse,
-            occupied=0 if given else _occupied(X),
-            folds=len(folds.folds) if folds else 0,
-            likelihood=isinstance(criterion, MarginalLikelihood),
-            unregularised=not isinstance(alpha, str) and float(np.min(alpha)) == 0.0,
-            kept=bool(self.keep_factor),
-            centers=m,
-            without_rows=self.cv is None and self.criterion in WITHOUT_ROWS,
-        )
-        limit = bytes_allowed(self.memory_limit)
-        task = asked.planned(task, limit)
-        plan = make_plan(task, self.solver, limit)
-        if plan.task.centers and selector is None:
-            selector = Uniform(plan.task.centers)
-        if asked.automatic:
-            plan = replace(plan, reason=f"{plan.reason}; {asked.why(plan)}")
-        if self.checkpoint is not None and not plan.task.centers:
-            msg = (
-                "checkpoint is for fits with centers, and here all rows are: set centers, or leave "
-                "checkpoint=None"
-            )
-            raise ValueError(msg)
-        scored = None
-        if plan.task.sampled:
-            scored = draw_rows(kept.size, plan.task.sampled, rng)
-            criterion = LeaveOneOut(scored) if isinstance(criterion, LeaveOneOut) else criterion
-        return Request(
-            X=X,
-            targets=targets,
-            columns=columns,
-            weights=weights,
+        return FitRequest(
+            X=came.X,
+            targets=came.targets,
+            columns=came.columns,
+            weights=came.weights,
             user_weights=user_weights,
+            class_weights=came.class_weights,
             kept=kept,
             kernel=kernel,
             alpha=alpha,
@@ -294,13 +248,16 @@ class RegularisedLeastSquares(CallbackSupport, Written):
             per_target=per_target,
             intercept=self.fit_intercept,
             solver=self.solver,
-            plan=plan,
+            centers=RequestedCenters.of(
+                self.centers, selector, kept.size, self.solver, self.loo_rows, self.time_limit
+            ),
+            memory_limit=self.memory_limit,
+            keep_factor=bool(self.keep_factor),
+            left_out_values=self._left_out_values(),
             rng=rng,
+            centers_seed=centers_seed,
             tolerance=float(self.tol),
             most_iterations=MOST_ITERATIONS if self.max_iter is None else int(self.max_iter),
-            selector=selector if plan.task.centers else None,
-            centers_seed=centers_seed,
-            scored=scored,
             checkpoint=self.checkpoint,
         )
 
@@ -363,10 +320,7 @@ class RegularisedLeastSquares(CallbackSupport, Written):
             raise ValueError(msg)
         parameters = self.get_params(deep=False)
         parameters["random_state"] = deepcopy(self.random_state)  # a fit draws the same numbers
-        return type(self)(**parameters)._read(X, y, sample_weight, groups).plan
-
-    def _remember(self, request: Request, problem: Problem, record: Record) -> None:
-        self._show(record, problem.plan)
+        return type(self)(**parameters)._request(X, y, sample_weight, groups).plan()
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters; ``kernel__sigma`` reaches into a kernel object.
@@ -384,10 +338,289 @@ class RegularisedLeastSquares(CallbackSupport, Written):
         nested = [name for name in params if name.startswith("kernel__")]
         if nested and isinstance(kernel, str):
             inner = nested[0].removeprefix("kernel__")
-            known = BY_NAME.get(kernel, Gaussian).__name__
+            known = BY_NAME.get(kernel, Gaussian)
+            advice = f"kernel={known.__name__}({inner}=...), from squareone.kernels"
+            if inner not in known._get_param_names():
+                advice = f"from squareone.kernels; {known._advice(inner, params[nested[0]], {})}"
             msg = (
                 f"cannot set {nested[0]}: kernel={kernel!r} is a name and has no parameters of its "
-                f"own. Pass a kernel object, kernel={known}({inner}=...), from squareone.kernels"
+                f"own. Pass a kernel object, {advice}"
             )
             raise ValueError(msg)
         return super().set_params(**params)
+
+    # --- what was learned ---
+
+    def _remember(self, request: FitRequest, record: FitResult, plan: Plan) -> None:
+        self._show(record, plan)
+
+    def _show(self, record: FitResult, plan: Plan) -> None:
+        """Set the attributes that show what is recorded."""
+        self._record, targets = record, record.targets
+        self.kernel_ = record.sample.kernel
+        self.plan_ = plan
+        self.n_iter_, self.residual_ = record.iterations, record.residual
+        self.alpha_ = record.alphas.copy() if record.per_target else float(record.alphas[0])
+        model = record.model
+        if not isinstance(model, Hyperplane):
+            self.center_indices_ = model.indices
+            if model.centers is not None:
+                self.centers_ = model.centers
+        if record.sample.few_centers:
+            self.dropped_centers_ = record.dropped_centers
+        if isinstance(targets, Labels):
+            self.classes_ = targets.classes
+            if targets.code is not None:
+                self.code_ = targets.code.matrix
+
+    def _recorded(self) -> FitResult:
+        return super()._recorded()
+
+    def __dir__(self) -> list[str]:
+        # scikit-learn lists what it can read, and a notebook shows all that is listed: neither may
+        # begin to compute what nobody asked for
+        with without_computing():
+            return list(super().__dir__())
+
+    @property
+    def coef_(self) -> Array:
+        """Coefficients of the hyperplane, with the linear kernel: (d,) or (t, d).
+
+        For a classifier (1, d), (k, d) or (labels, d). What is assigned, or written into it, counts
+        in predictions, files and exports; what was computed by the fit, leave-one-out values and
+        probabilities' calibration for instance, stays that of the fit.
+        """
+        record = self._recorded()
+        if not isinstance(record.model, Hyperplane):
+            msg = (
+                f"coef_ is for a hyperplane, and this is an expansion in {record.sample.kernel}: "
+                "see dual_coef_ and centers_"
+            )
+            raise AttributeError(msg)
+        found = self._of_decision_values(record.model.coefficients).T
+        return found[None] if isinstance(record.targets, Labels) and found.ndim == 1 else found
+
+    @coef_.setter
+    def coef_(self, values: Any) -> None:
+        new = self._assigned("coef_", values, self.coef_)
+        record = self._recorded()
+        record.model = replace(
+            record.model, coefficients=np.ascontiguousarray(np.atleast_2d(new).T)
+        )
+
+    @property
+    def dual_coef_(self) -> Array:
+        """Coefficients of the kernel expansion: (m,) or (m, t). Assigning counts."""
+        record = self._recorded()
+        if isinstance(record.model, Hyperplane):
+            msg = "dual_coef_ is for a kernel expansion, and this is a hyperplane: see coef_"
+            raise AttributeError(msg)
+        return self._of_decision_values(record.model.coefficients)
+
+    @dual_coef_.setter
+    def dual_coef_(self, values: Any) -> None:
+        new = self._assigned("dual_coef_", values, self.dual_coef_)
+        record = self._recorded()
+        record.model = replace(record.model, coefficients=new.reshape(new.shape[0], -1))
+
+    @property
+    def intercept_(self) -> float | Array:
+        """b: a number, or (t,); (1,), (k,) or (labels,) for a classifier. Assigning counts."""
+        record = self._recorded()
+        if isinstance(record.targets, Responses) and record.targets.vector:
+            return float(record.model.intercepts[0])
+        found = self._of_decision_values(record.model.intercepts[None, :])
+        return found if found.ndim == 1 else found[0]
+
+    @intercept_.setter
+    def intercept_(self, values: Any) -> None:
+        new = self._assigned("intercept_", values, np.asarray(self.intercept_))
+        record = self._recorded()
+        record.model = replace(record.model, intercepts=np.atleast_1d(new))
+
+    def _of_decision_values(self, solved: Array) -> Array:
+        """Coefficients (m, t) as they are shown; a code's are computed, and cannot be written."""
+        targets = self._recorded().targets
+        found = targets.coefficients(solved)
+        if isinstance(targets, Labels) and targets.code is not None:
+            found.flags.writeable = False
+        return found
+
+    def _assigned(self, name: str, values: Any, now: Array) -> Array:
+        """What a user wants in place of ``now``; refused where it cannot be."""
+        targets = self._recorded().targets
+        if isinstance(targets, Labels) and targets.code is not None:
+            msg = (
+                f"{name} cannot be assigned with coding={targets.code.coding!r}: it is computed "
+                "from the columns of the code. Fit with the default coding to change it"
+            )
+            raise AttributeError(msg)
+        try:
+            new = np.array(values, dtype=now.dtype)
+        except (TypeError, ValueError) as error:
+            msg = f"{name} is to be numbers of shape {now.shape}: {error}"
+            raise ValueError(msg) from error
+        if new.ndim == 0 and now.shape == (1,):
+            new = new[None]
+        if new.shape != now.shape or not np.isfinite(new).all():
+            came = f"shape {new.shape}" if new.shape != now.shape else "NaN or infinity"
+            msg = f"{name} is to be finite numbers of shape {now.shape}, as it is now: {came} came"
+            raise ValueError(msg)
+        return new
+
+    @property
+    def path_(self) -> dict[str, Array]:
+        """Every λ looked at: ``alpha`` ascending, ``score``, ``effective_dof`` and ``bits``.
+
+        Where the width was searched, the looks of that search come first, with their ``sigma`` and
+        ``rows``.
+        """
+        return self._recorded().path("path_")
+
+    @property
+    def best_score_(self) -> float | Array:
+        """Score of the chosen λ by the criterion; greater is better. One per target if λ is."""
+        return self._recorded().best_score("best_score_")
+
+    @property
+    def loo_predictions_(self) -> Array:
+        """Prediction (decision values for classifiers) at each row of the fit without that row."""
+        record = self._recorded()
+        return record.targets.shaped(record.leave_one_out_values)
+
+    @property
+    def effective_dof_(self) -> float | Array:
+        """Trace of the hat matrix at the chosen λ. One per target if λ is."""
+        return self._recorded().degrees_of_freedom("effective_dof_")
+
+    @property
+    def explained_trace_(self) -> float:
+        """The share of the trace of the kernel matrix that the centers explain.
+
+        Only with centers: tr(K̃)/tr(K) with K̃ = K_nm K_mm⁺ K_mn, over the rows of the fit.
+        """
+        return self._recorded().explained_trace("explained_trace_")
+
+    @property
+    def loo_residuals_(self) -> Array:
+        """Targets less :attr:`loo_predictions_`; for classifiers those are columns of ±1."""
+        record = self._recorded()
+        return record.targets.residuals(diagnostics.residuals(record))
+
+    @property
+    def leverages_(self) -> Array:
+        """How much each row's fitted value follows its own target; one column per target if λ is.
+
+        Their sum is :attr:`effective_dof_`; a row of weight zero has none.
+        """
+        record = self._recorded()
+        found = diagnostics.leverages(record)
+        return found if record.per_target else found[:, 0]
+
+    @property
+    def gacv_(self) -> float | Array:
+        """Generalised approximate cross-validation, a mean square; one per target for several.
+
+        The leave-one-out error with every leverage replaced by their mean.
+        """
+        found = diagnostics.gacv(self._recorded())
+        return float(found[0]) if found.size == 1 else found
+
+    def influence(self, X: Any) -> Array:
+        """How predictions at the rows of ``X`` would change if a training row were left out.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or Stream of shape (m, d)
+            Rows; for a precomputed kernel its values with the training rows (m, n).
+
+        Returns
+        -------
+        array of shape (m, n) or (m, n, t)
+            Entry (j, i): the prediction (decision value) at row j of the fit without training row
+            i, less the present one. Without any fit, and exact where leave-one-out values are.
+
+        Notes
+        -----
+        **Cost**: 2n²m flops with ``cholesky`` and twice that with ``spectral``, n·m·d with
+        features; memory for the result and one block.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_diabetes
+        >>> from squareone import RLSRegressor
+        >>> X, y = load_diabetes(return_X_y=True)
+        >>> RLSRegressor().fit(X[:300], y[:300]).influence(X[300:302]).shape
+        (2, 300)
+        """
+        record = self._recorded()
+        labels = record.targets
+        coded = isinstance(labels, Labels) and labels.code is not None
+        if coded and not labels.code.coding.linear:  # type: ignore[union-attr]
+            msg = (
+                f"coding={labels.code.coding!r} counts signs, so that "  # type: ignore[union-attr]
+                'decision values do not change gradually: use BCH(decoding="correlation")'
+            )
+            raise ValueError(msg)
+        change = diagnostics.influence(record, self._rows(X))
+        if coded:
+            m, n, r = change.shape
+            change = labels.coefficients(change.reshape(-1, r)).reshape(m, n, -1)
+        return change[:, :, 0] if change.shape[2] == 1 else change
+
+    def suspicious_rows(self, n: int | None = None) -> Array:
+        """Training rows whose targets the other rows believe least: look for mistakes there first.
+
+        Rows are ordered by their leave-one-out values: for classes by how much these prefer another
+        class to that of the row, for labels by the worst of them, for numbers by the leave-one-out
+        error relative to what the model expects of it.
+
+        Parameters
+        ----------
+        n : int, optional
+            How many; all rows of positive weight where it is not given.
+
+        Returns
+        -------
+        array of shape (n,)
+            Positions of rows (``X.iloc[...]`` of a frame), the most suspicious first.
+
+        Notes
+        -----
+        **Cost**: sorting n numbers, beyond the leave-one-out values and leverages.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from squareone import RLSClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> y[30] = 2  # a mistake
+        >>> int(RLSClassifier().fit(X, y).suspicious_rows(1)[0])
+        30
+        """
+        record = self._recorded()
+        order = record.kept[np.argsort(-diagnostics.suspicion(record), kind="stable")]
+        if n is None:
+            return order
+        if not isinstance(n, Integral) or isinstance(n, bool) or not 0 < n <= order.size:
+            msg = f"n={n!r}: a number of rows from 1 to {order.size} is expected, or None for all"
+            raise ValueError(msg)
+        return order[:n]
+
+    # --- files ---
+
+    def _fitted_state(self) -> dict[str, Any]:
+        """What a file keeps of a fit; for a subclass to add to, and to :meth:`_restore`."""
+        return {
+            **self._features_state(),
+            "plan": of_plan(self.plan_),
+            "record": self._recorded().state(),
+        }
+
+    def _restore(self, found: Fields) -> None:
+        """Set what :meth:`_fitted_state` gave, from a file."""
+        record = FitResult.from_state(found.inner("record"))
+        if isinstance(record.targets, Labels) != is_classifier(self):
+            refuse(found.where, "classes belong to a classifier, numbers to a regressor")
+        self._show(record, plan_from(found.inner("plan")))
+        self._restore_features(found, record.n_features)

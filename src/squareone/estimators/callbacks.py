@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
-from typing import Any, Self
+from typing import Any
 
 from sklearn.utils.metaestimators import available_if
 
@@ -16,29 +16,24 @@ def _has_callbacks(_: object = None) -> bool:
     return find_spec("sklearn.callback") is not None
 
 
-class CallbackSupport:
-    """What makes an estimator accept callbacks, where the installed scikit-learn knows of them.
+@available_if(_has_callbacks)
+def set_callbacks(self: Any, *callbacks: Any) -> Any:
+    """Set the callbacks of the following fits, such as ``sklearn.callback.ProgressBar()``.
 
-    scikit-learn looks for the method, not for its own mixin. Deriving from that would import
-    ``sklearn.callback``, and with it rich, into every program.
+    Parameters
+    ----------
+    *callbacks : callback instances
+        Without any, those that were set are removed.
+
+    Returns
+    -------
+    self
     """
+    # A method, for the body of a class. scikit-learn looks for the method, not for its own mixin:
+    # deriving from that would import sklearn.callback, and with it rich, into every program.
+    from sklearn.callback import CallbackSupportMixin
 
-    @available_if(_has_callbacks)
-    def set_callbacks(self, *callbacks: Any) -> Self:
-        """Set the callbacks of the following fits, such as ``sklearn.callback.ProgressBar()``.
-
-        Parameters
-        ----------
-        *callbacks : callback instances
-            Without any, those that were set are removed.
-
-        Returns
-        -------
-        self
-        """
-        from sklearn.callback import CallbackSupportMixin
-
-        return CallbackSupportMixin.set_callbacks(self, *callbacks)
+    return CallbackSupportMixin.set_callbacks(self, *callbacks)
 
 
 class Tasks:

@@ -4,25 +4,41 @@ from __future__ import annotations
 
 import os
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.metaestimators import available_if
 
 from ..arrays import Array
-from ..fitting.problem import Problem, Request
-from ..fitting.result import Record
+from ..fitting import diagnostics
+from ..fitting.request import FitRequest
+from ..fitting.result import FitResult
 from ..kernels import Kernel
-from ..models.probabilities import CALIBRATIONS
+from ..models.probabilities import CALIBRATIONS, Calibration, fit_calibration
 from ..persistence import Fields, refuse
+from ..planning import Plan
+from ..selection.error_bounds import stability_bound
+from ..selection.threshold import (
+    best_thresholds,
+    check_threshold,
+    is_metric,
+    metric_of_classes,
+)
 from ..targets import CODINGS, Coding, Labels
 from .base import RegularisedLeastSquares
-from .bounded import Bounded
-from .mixins import Classifying
-from .thresholds import check_threshold, find_thresholds, is_metric
+from .mixins import ClassificationMixin
 
 
-class RLSClassifier(Classifying, Bounded, RegularisedLeastSquares):
+def _calibrates(estimator: RLSClassifier) -> bool:
+    """Whether there are probabilities; otherwise scikit-learn sees no ``predict_proba``."""
+    if estimator._calibrated_by() is None:
+        msg = "predict_proba needs a calibration: calibration=None was set. Fit again with one"
+        raise AttributeError(msg)
+    return True
+
+
+class RLSClassifier(ClassificationMixin, RegularisedLeastSquares):
     """Regularised least-squares classification (RLSC): all classes and every λ at once.
 
     Classes become columns of ±1 (one column for two classes, one against all or a code for more,
@@ -46,9 +62,10 @@ class RLSClassifier(Classifying, Bounded, RegularisedLeastSquares):
     cv : int, splitter, iterable of splits or None, default=None
         Choose by exact cross-validation, in closed form; an integer means stratified folds.
     scoring : str, callable or None, default=None
-        A scikit-learn scorer for the pooled held-out decision values (``"accuracy"``,
-        ``"roc_auc"``); None means minus the mean squared error on the ±1 columns. A width is chosen
-        by it on at most 1,000 rows.
+        A scikit-learn scorer for the pooled held-out classes (``"accuracy"``) or decision values
+        (``"roc_auc"``, for which they have an intercept of all rows, as
+        ``loo_decision_values_``); None means minus the mean squared error on the ±1 columns. A
+        width is chosen by it on at most 800 rows.
     fit_intercept : bool, default=True
         Whether to fit an unpenalised intercept.
     alpha_per_target : bool, default=False
@@ -74,21 +91,24 @@ class RLSClassifier(Classifying, Bounded, RegularisedLeastSquares):
     time_limit : float or None, default=None
         Seconds that ``centers="auto"`` may spend.
     checkpoint : str, PathLike or None, default=None
-        A file from which an interrupted fit with centers goes on.
+        A file from which an interrupted fit with centers goes on, written once the width is found
+        and then every five seconds.
     class_weight : dict, "balanced" or None, default=None
-        Weights of classes, multiplied into ``sample_weight``; not for an indicator matrix, where
-        each label would need weights, and a factorisation, of its own.
+        Weights of classes, multiplied into ``sample_weight``. They steer the decision values and
+        the predicted class; probabilities stay those of the rows as they are frequent. Not for an
+        indicator matrix, where each label would need weights, and a factorisation, of its own.
     calibration : {"temperature", "platt", "isotonic", "linear"} or None, default="temperature"
         How :meth:`predict_proba` makes probabilities of decision values, fitted to the
         leave-one-out values: a logistic function (softmax for several classes) of the values times
         a number; a logistic function of an affine function of each; an increasing function; or
-        (1 + f)/2. None: no probabilities.
+        (1 + f)/2. All increase strictly with the value. None: no probabilities.
     threshold : str, callable, float, array of shape (labels,) or None, default=None
-        For two classes, or each label of an indicator matrix: decision values above it mean yes.
-        None means zero. The name of a metric (``"f1"``, ``"balanced_accuracy"``, any scikit-learn
-        scorer of labels), of which the second of ``classes_`` is the positive class, or a function
-        ``metric(y_true, y_pred)`` of classes, greater is better: the threshold that is best on the
-        leave-one-out values. ``sample_weight`` counts in it, ``class_weight`` does not.
+        For two classes, or each label of an indicator matrix: decision values (not probabilities)
+        above it mean yes. None means zero. The name of a metric (``"f1"``,
+        ``"balanced_accuracy"``, any scikit-learn scorer of labels), of which the second of
+        ``classes_`` is the positive class, or a function ``metric(y_true, y_pred)`` of classes,
+        greater is better: the threshold that is best on the leave-one-out values.
+        ``sample_weight`` counts in it, ``class_weight`` does not.
     coding : {"one_vs_all", "one_vs_one", "bch"} or Coding, default="one_vs_all"
         How more than two classes become columns, and back again: see :mod:`squareone.targets`.
         ``"bch"`` is ``BCH(63)``. All codings cost the same. Not for an indicator matrix; two
@@ -102,19 +122,24 @@ class RLSClassifier(Classifying, Bounded, RegularisedLeastSquares):
 dropped_centers_, explained_trace_, coef_, intercept_, n_iter_, residual_, plan_, \
 n_features_in_, feature_names_in_
         As in :class:`RLSRegressor`; coefficients are those of the decision values, or where a
-        coding counts signs those of its columns.
+        coding counts signs those of its columns. As in scikit-learn, ``coef_`` is (1, d) and
+        ``intercept_`` (1,) for two classes, (k, d) and (k,) for more.
     code_ : array of shape (k, columns)
         The targets of each class, where there is a coding other than one against all.
     loo_predictions_ : array of shape (n,), (n, k) or (n, labels)
         The decision values at each row of the fit without that row:
         ``classes_[loo_predictions_.argmax(axis=1)]`` are its leave-one-out labels (for two classes
         ``classes_[(loo_predictions_ > 0).astype(int)]``).
+    loo_decision_values_ : array of shape (n,), (n, k) or (n, labels)
+        The same with an intercept of all rows, for what compares rows with each other: ROC curves,
+        thresholds, calibration. The intercept of a fit without a row leans against its class.
     loo_residuals_, leverages_, gacv_
         As in :class:`RLSRegressor`, on the columns of ±1 (those of the code, where there is one).
     loo_probabilities_ : array of shape (n, k) or (n, labels)
-        Probabilities at each row of the fit without that row.
-    threshold_ : float or array of shape (labels,)
-        What decision values have to exceed; not for more than two classes.
+        Probabilities of ``loo_decision_values_``.
+    threshold_, probability_threshold_ : float or array of shape (labels,)
+        What decision values have to exceed, and what that is as a probability; not for more than
+        two classes.
     calibration_ : Calibration
         The map from decision values to probabilities.
     loo_error_bound_ : float or array of shape (labels,)
@@ -135,7 +160,7 @@ n_features_in_, feature_names_in_
     >>> X, y = load_iris(return_X_y=True)
     >>> model = RLSClassifier().fit(X, y)
     >>> int((model.loo_predictions_.argmax(axis=1) != y).sum())  # leave-one-out errors
-    7
+    6
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -199,31 +224,277 @@ n_features_in_, feature_names_in_
         self.threshold = threshold
         self.coding = coding
 
+    # --- probabilities ---
+
+    @available_if(_calibrates)
+    def predict_proba(self, X: Any) -> Array:
+        """Probabilities of the classes, or of each label, calibrated on the leave-one-out values.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or Stream of shape (m, d)
+            Rows; for a precomputed kernel its values with the training rows (m, n).
+
+        Returns
+        -------
+        array of shape (m, k) or (m, labels)
+            One column per class in the order of ``classes_``, each row summing to one; for an
+            indicator matrix the probability of each label.
+
+        Notes
+        -----
+        **Cost**: that of a prediction; the calibration is fitted at the first call, in some passes
+        over n·k leave-one-out values, unless these have to be computed first.
+
+        Probabilities increase strictly with the decision value, for two classes and for labels:
+        what ranks rows, such as the area under a ROC curve, is the same by either. They are
+        float64, also for float32 rows.
+
+        They are those of the rows as they are frequent: ``sample_weight`` counts, ``class_weight``
+        does not. With ``"temperature"``, and without ``class_weight`` or ``threshold``, the largest
+        probability is that of the predicted class.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from squareone import RLSClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> RLSClassifier().fit(X, y).predict_proba(X[:1]).round(2)
+        array([[0.99, 0.  , 0.  ]])
+        """
+        return self._probabilities(self._values(X))
+
+    @available_if(_calibrates)
+    def predict_log_proba(self, X: Any) -> Array:
+        """Logarithms of :meth:`predict_proba`.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or Stream of shape (m, d)
+            Rows; for a precomputed kernel its values with the training rows (m, n).
+
+        Returns
+        -------
+        array of shape (m, k) or (m, labels)
+            Minus infinity where a calibration gives zero.
+
+        Notes
+        -----
+        **Cost**: that of :meth:`predict_proba`.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from squareone import RLSClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> RLSClassifier().fit(X, y).predict_log_proba(X[:2]).shape
+        (2, 3)
+        """
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    @property
+    def calibration_(self) -> Calibration:
+        """The map from decision values to probabilities, fitted to :attr:`loo_decision_values_`."""
+        record, method = self._recorded(), self._calibrated_by()
+        if method is None:
+            msg = "calibration=None: there are no probabilities. Fit again with a calibration"
+            raise AttributeError(msg)
+        if record.calibration is None:
+            labels, rows = self._labels(), record.scored_rows
+            weights = record.user_weights
+            record.calibration = fit_calibration(
+                method,
+                labels.decisions(record.comparable_scored_values),
+                labels.truth(record.sample.Y[rows]),
+                None if weights is None else weights[rows],
+                exclusive=labels.exclusive,
+                class_weighted=record.class_weights is not None,
+            )
+        return record.calibration
+
+    def _calibrated_by(self) -> str | None:
+        """The calibration there was at the fit; before it the one that is set."""
+        fitted = getattr(self, "_record", None)
+        return self.calibration if fitted is None else fitted.calibrated_by
+
+    @property
+    def loo_probabilities_(self) -> Array:
+        """Probabilities of :attr:`loo_decision_values_`, of shape (n, k) or (n, labels)."""
+        return self._probabilities(self._recorded().comparable_values)
+
+    @property
+    def loo_decision_values_(self) -> Array:
+        """Leave-one-out decision values for comparison among rows: (n,), (n, k) or (n, labels).
+
+        Those of :attr:`loo_predictions_` with an intercept that is fitted to all rows: that of a
+        fit without a row leans against the row's class, so that pooled over rows
+        ``loo_predictions_`` rank them too badly, and where λ is large the wrong way round. Without
+        an intercept they are the same.
+        """
+        record = self._recorded()
+        return record.targets.shaped(record.comparable_values)
+
+    def _probabilities(self, values: Array) -> Array:
+        labels = self._labels()
+        return labels.probabilities(self.calibration_.probabilities(labels.decisions(values)))
+
+    def _labels(self) -> Labels:
+        labels = self._recorded().targets
+        assert isinstance(labels, Labels)
+        return labels
+
+    # --- thresholds ---
+
+    @property
+    def probability_threshold_(self) -> float | Array:
+        """What the probability of the second class, or of a label, has to exceed.
+
+        It is that of the decision value :attr:`threshold_`; since probabilities increase with
+        decision values, both say the same.
+        """
+        labels = self._labels()
+        if labels.exclusive:
+            msg = (
+                f"probability_threshold_ belongs to two classes or to labels, and there are "
+                f"{labels.classes.size} classes, of which the largest value wins"
+            )
+            raise AttributeError(msg)
+        found = self.calibration_.probabilities(np.atleast_1d(self.threshold_)[None, :])[0]
+        return found if labels.multilabel else float(found[0])
+
     def _decode(self, values: Array) -> Array:
         if hasattr(self, "threshold_"):
             values = values - np.asarray(self.threshold_, dtype=values.dtype)
         return super()._decode(values)
 
-    def _remember(self, request: Request, problem: Problem, record: Record) -> None:
-        super()._remember(request, problem, record)
-        record.calibrated_by = self.calibration
+    def _remember(self, request: FitRequest, record: FitResult, plan: Plan) -> None:
+        super()._remember(request, record, plan)
+        record.calibrated_by, record.class_weights = self.calibration, request.class_weights
         labels = self._labels()
         if labels.exclusive:
             return
         weights = request.user_weights
         weights = None if weights is None else weights[record.kept]
-        thresholds = find_thresholds(self.threshold, record, labels, weights)
+        thresholds = self._thresholds(record, weights)
         self.threshold_ = thresholds if labels.multilabel else float(thresholds[0])
 
-    def _needs_left_out(self, problem: Problem) -> bool:
+    def _thresholds(self, record: FitResult, weights: Array | None) -> Array:
+        """One for each column (t,): zero, those given, or the best ones by the user's weights."""
+        if not is_metric(self.threshold):
+            given = 0.0 if self.threshold is None else self.threshold
+            return np.broadcast_to(np.asarray(given, np.float64), record.alphas.shape).copy()
+        rows = record.scored_rows
+        # in the precision of the model, so that a threshold is, too
+        values = record.comparable_scored_values.astype(record.sample.Y.dtype)
+        metric = metric_of_classes(self.threshold, self._labels())
+        some = None if weights is None else weights[rows]
+        return best_thresholds(metric, values, record.sample.Y[rows] > 0, some)
+
+    def _left_out_values(self) -> Literal["always", "if not had later", "when asked"]:
         if is_metric(self.threshold):
-            return True
-        if self.calibration is None:
-            return False
-        if problem.plan.solver in ("krylov", "pcg"):  # probes cost as much as the fit: they wait
-            return not self.keep_factor
-        # a kernel model of all rows keeps them, and can be calibrated later
-        return problem.linear or problem.given or problem.thin
+            return "always"
+        return "when asked" if self.calibration is None else "if not had later"
+
+    # --- bounds on errors ---
+
+    @property
+    def loo_error_bound_(self) -> float | Array:
+        """Share of rows that may be misclassified when left out; one per label for several.
+
+        At least the leave-one-out error rate (Rifkin, Yeo & Poggio 2003, section 7.7), from the
+        fitted values alone, for the :attr:`threshold_` there is. Without an intercept only: with
+        one it does not hold.
+        """
+        record = self._recorded()
+        if self._labels().code is not None:
+            msg = "loo_error_bound_ is for classes one against all, not for a code: use that coding"
+            raise AttributeError(msg)
+        if record.sample.intercept:
+            msg = (
+                "loo_error_bound_ holds only without an intercept: fit with fit_intercept=False "
+                "for it, or take the exact leave-one-out errors, which loo_predictions_ gives"
+            )
+            raise AttributeError(msg)
+        if record.sample.few_centers:
+            msg = (
+                "loo_error_bound_ is for a fit with all rows as centers: loo_predictions_ gives "
+                "the leave-one-out errors themselves"
+            )
+            raise AttributeError(msg)
+        rows = diagnostics.may_err(record, getattr(self, "threshold_", 0.0))
+        # several classes: a row is right if all its columns are
+        multilabel = self._labels().multilabel
+        return rows.mean(axis=0) if multilabel else float(rows.any(axis=1).mean())
+
+    def stability_bound(self, delta: float = 0.05, kappa: float | None = None) -> float | Array:
+        """Bound the error rate on unseen rows by algorithmic stability.
+
+        Parameters
+        ----------
+        delta : float, default=0.05
+            The bound holds with probability 1 − δ over the draw of independent rows.
+        kappa : float, optional
+            √k(x, x) at most, for every x there can be; by default the largest of the training rows.
+
+        Returns
+        -------
+        float or array of shape (k,)
+            A bound on the expected square loss, which is at least the error rate; for several
+            classes or labels one for each column. Far above one unless λ is much larger than √n
+            times k(x, x).
+
+        Notes
+        -----
+        Bousquet & Elisseeff (2002), theorems 12 and 22. For σ and λ not chosen on the rows, without
+        an intercept or weights; otherwise it is refused.
+
+        **Cost**: n·k operations beyond the leave-one-out values.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from squareone import RLSClassifier
+        >>> from squareone.kernels import Gaussian
+        >>> X, y = load_iris(return_X_y=True)
+        >>> model = RLSClassifier(Gaussian(1.0), alpha=1.0, fit_intercept=False).fit(X, y == 0)
+        >>> bool(model.stability_bound() > 1.0)  # nothing is said at such a λ
+        True
+        """
+        record = self._recorded()
+        if not isinstance(delta, Real) or not 0 < delta < 1:
+            msg = f"delta={delta!r}: a number between 0 and 1, such as 0.05, is expected"
+            raise ValueError(msg)
+        if self._labels().code is not None:
+            msg = "stability_bound is for classes one against all, not for a code: use that coding"
+            raise ValueError(msg)
+        if record.sample.intercept or record.sample.weights is not None:
+            msg = (
+                "stability_bound holds without an intercept and without weights only: fit with "
+                "fit_intercept=False, and no sample_weight or class_weight"
+            )
+            raise ValueError(msg)
+        if record.sample.few_centers:
+            msg = "stability_bound is for a fit with all rows as centers: use centers=None"
+            raise ValueError(msg)
+        if not record.alphas.min() > 0:
+            msg = "stability_bound needs an alpha above zero"
+            raise ValueError(msg)
+        if self.path_["alpha"].size > 1:
+            msg = (
+                "stability_bound needs a width and an alpha that were not chosen on these rows: "
+                "fit with numbers for both, found on other rows"
+            )
+            raise ValueError(msg)
+        if kappa is None:
+            kappa = float(np.sqrt(record.diagonal.max()))
+        elif not isinstance(kappa, Real) or not 0 < kappa < np.inf:
+            msg = f"kappa={kappa!r}: a number above zero, the square root of k(x, x), is expected"
+            raise ValueError(msg)
+        found = stability_bound(diagnostics.residuals(record), record.alphas, kappa, delta)
+        return float(found[0]) if found.size == 1 else found
+
+    # --- files ---
 
     def _fitted_state(self) -> dict[str, Any]:
         return {**super()._fitted_state(), "threshold": getattr(self, "threshold_", None)}
@@ -245,3 +516,8 @@ n_features_in_, feature_names_in_
 
     def _rotated(self) -> bool:
         return not self.alpha_per_target
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = self.threshold is None
+        return tags

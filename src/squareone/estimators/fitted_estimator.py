@@ -1,25 +1,120 @@
-"""What a fitted estimator writes into files: itself, a graph that predicts, and predictions."""
+"""The base of all estimators: the result of a fit, rows through it, and files."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import ExitStack
+from collections.abc import Mapping
+from numbers import Real
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import Array
-from ..rows import BlockWriter, GeneratedRows, Rows, open_rows, rows_of
-from .fitted import Fitted
+from ..kernels import Gaussian, Kernel
+from ..kernels.names import BY_NAME
+from ..parameters import NamedParameters
+from ..persistence import Fields, refuse
+from ..rows import rows_of
+from . import validation
 
-#: What can be written row by row, and rows in a block of it.
-_WRITABLE = ("predict", "decision_function", "predict_proba", "predict_interval")
-_FILE_ROWS = 16_384
+# What the penalty is called elsewhere, or might be.
+_PENALTIES = (
+    "lam",
+    "lambda_",
+    "lambd",
+    "reg",
+    "reg_alpha",
+    "reg_lambda",
+    "regularization",
+    "ridge",
+)
 
 
-class IntoFiles(Fitted):
-    """Saving, export and predictions into files; a part of the estimators."""
+def _meant_by_kernel(name: str, value: Any, others: Mapping[str, Any]) -> str:
+    """What a parameter is that belongs to the kernel among ``others``, or to another one."""
+    kernel = others.get("kernel", "gaussian")
+    first = type(kernel) if isinstance(kernel, Kernel) else BY_NAME.get(str(kernel), Gaussian)
+    for kind in (first, *BY_NAME.values()):
+        meant = kind._meant(name, value, {})
+        if name in kind._get_param_names():
+            return (
+                f"it belongs to the kernel: kernel={kind.__name__}({name}={value!r}), from "
+                "squareone.kernels"
+            )
+        if meant:
+            return f"it belongs to the kernel, kernel=..., from squareone.kernels; {meant}"
+    return ""
+
+
+class ReadOnly(property):
+    """An attribute of a fit that neither assigning nor writing into its array can change.
+
+    Either would be ignored by predictions, and so is an error.
+    """
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        found = super().__get__(instance, owner)
+        if isinstance(found, np.ndarray):
+            found = found.view()
+            found.flags.writeable = False
+        return found
+
+    def __set__(self, instance: Any, value: Any) -> None:
+        name = getattr(self.fget, "__name__", "this attribute")
+        msg = (
+            f"{name} of {type(instance).__name__} follows from what was learned, and predictions "
+            "would not follow what is assigned to it: it cannot be changed"
+        )
+        raise AttributeError(msg)
+
+
+class FittedEstimator(NamedParameters):
+    """The result of a fit, its predictions, and what goes into files; not for use by itself."""
+
+    kernel: Any
+    kernel_: Any
+    n_features_in_: int
+    _record: Any
+
+    @classmethod
+    def _meant(cls, name: str, value: Any, others: Mapping[str, Any]) -> str:
+        known = cls._get_param_names()
+        if name in _PENALTIES and "alpha" in known:
+            return "the penalty is called alpha"
+        if name == "C" and "alpha" in known:
+            number = float(value) if isinstance(value, Real) else 0.0
+            example = f", {0.5 / number:.4g} for C={number:g}" if number > 0.0 else ""
+            return f"the penalty is called alpha, which is 1/(2·C){example}"
+        if name == "probability" and "calibration" in known:
+            return "predict_proba is there unless calibration=None"
+        return _meant_by_kernel(name, value, others) if "kernel" in known else ""
+
+    def _recorded(self) -> Any:
+        check_is_fitted(self)
+        return self._record
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_record")
+
+    def _forget(self) -> None:
+        for name in [name for name in vars(self) if name.endswith("_") or name == "_record"]:
+            delattr(self, name)
+
+    def _rows(self, X: Any) -> Any:
+        """New rows, checked, in the precision of the model."""
+        dtype = self._recorded().model.dtype
+        given = validation.is_precomputed(self.kernel_)
+        if given:
+            validation.check_kernel_values(X, self.n_features_in_)
+        X = validation.check_rows(self, X, reset=False, sparse=not given)
+        return X if X.dtype == dtype else rows_of(X).astype(dtype).X
+
+    def _values(self, X: Any) -> Array:
+        """f at the rows of X → (n, t)."""
+        return self._recorded().model.values(self._rows(X))
+
+    # --- files ---
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted estimator to a file, for :func:`squareone.load`.
@@ -70,7 +165,8 @@ class IntoFiles(Fitted):
         Parameters
         ----------
         X : Stream, array-like or sparse matrix of shape (m, d), or the path of a file
-            Rows; a path is opened by :func:`~squareone.rows.open_rows`.
+            Rows; a path is opened by :func:`~squareone.rows.open_rows`. Where the fit has seen
+            names, columns are found by them: they may be in any order, among others.
         path : str or PathLike
             A ``.npy``, ``.csv`` or ``.parquet`` file; one that is there is replaced once the new
             one is complete.
@@ -94,46 +190,36 @@ class IntoFiles(Fitted):
         ...     round(float(np.load(f"{folder}/predictions.npy").mean()), 3)
         152.133
         """
-        self._recorded()
-        ask = getattr(self, method, None)
-        if method not in _WRITABLE or ask is None:
-            known = ", ".join(f'"{name}"' for name in _WRITABLE if hasattr(self, name))
-            msg = f"method={method!r}: one of {known} is expected"
-            raise ValueError(msg)
-        if isinstance(X, str | os.PathLike):
-            X = open_rows(X)
-        rows = self._rows(X)
+        from ..export.prediction_file import write_predictions  # imported late, as to_onnx
+
+        write_predictions(self, X, path, method)
+
+    def _features_state(self) -> dict[str, Any]:
+        """Number and names of the features, for a file."""
         names = getattr(self, "feature_names_in_", None)
-        writer: BlockWriter | None = None
-        with ExitStack() as stack:
-            for _, block in rows_of(rows).row_blocks(_FILE_ROWS):
-                values = np.asarray(ask(_named(block, names)))
-                values = values.reshape(values.shape[0], -1) if values.ndim == 3 else values
-                if writer is None:
-                    columns = self._columns_of(method, values)
-                    writer = stack.enter_context(BlockWriter(path, columns, rows.shape[0]))
-                writer.write(values)
+        return {
+            "n_features_in": self.n_features_in_,
+            "feature_names_in": None if names is None else names.tolist(),
+        }
 
-    def _columns_of(self, method: str, values: Array) -> list[str]:
-        """Names of what a method gives for every row."""
-        if method == "predict_interval":
-            t = values.shape[1] // 2
-            ends = ("lower", "upper")
-            return list(ends) if t == 1 else [f"{end}_{j}" for j in range(t) for end in ends]
-        if values.ndim == 1:
-            return ["prediction" if method == "predict" else method]
-        classes = getattr(self, "classes_", np.arange(values.shape[1]))
-        return [f"{method}_{name}" for name in classes]
+    def _restore_features(self, found: Fields, d: int) -> None:
+        """Set what :meth:`_features_state` gave, for a model of ``d`` features."""
+        self.n_features_in_ = found.take("n_features_in", int)
+        if self.n_features_in_ != d:
+            refuse(found.where, f"{d} features are not {self.n_features_in_}")
+        if not found.given("feature_names_in"):
+            return
+        names = found.take("feature_names_in", list)
+        texts = all(isinstance(name, str) for name in names)
+        if not texts or not len(set(names)) == len(names) == d:
+            refuse(found.where, f"{len(names)} names of {d} features")
+        self.feature_names_in_ = np.array(names, dtype=object)
 
-
-def _named(block: Rows, names: Array | None) -> Any:
-    """A block of rows that were checked, as rows whose features have names."""
-    if names is None:
-        return block.X
-
-    def make() -> Iterator[Any]:
-        yield block.X
-
-    return GeneratedRows(
-        make, block.shape, block.dtype, sparse=block.sparse, feature_names=list(names)
-    )
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = validation.is_precomputed(self.kernel)
+        kernel = self.kernel
+        # a width for every feature is searched on dense rows only
+        searched = getattr(kernel, "ard", False) and isinstance(kernel.sigma, str)
+        tags.input_tags.sparse = not (tags.input_tags.pairwise or searched)
+        return tags

@@ -1,4 +1,4 @@
-"""What classifiers share, and what regressors do, whatever finds their coefficients."""
+"""Mixins for regression and for classification: targets as columns, and back again."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from ..arrays import Array
 from ..targets import CODINGS, Coding, Labels, OneVsAll, Responses
 from ..targets.target_validation import check_responses, coded_labels, weights_of_classes
-from .fitted import Fitted
+from .fitted_estimator import FittedEstimator
 
 
-class Classifying(ClassifierMixin, Fitted):
+class ClassificationMixin(ClassifierMixin, FittedEstimator):
     """Classes as columns of ±1, and back again; a part of the classifiers."""
 
     class_weight: Any
@@ -86,16 +86,17 @@ class Classifying(ClassifierMixin, Fitted):
         kind = CODINGS.get(self.coding) if isinstance(self.coding, str) else None
         return self.coding if kind is None else kind()
 
-    def _row_weights(self, y: Array, weights: Array | None) -> Array | None:
+    def _class_weights(self, y: Array, weights: Array | None) -> Array | None:
         return weights_of_classes(self.class_weight, y, weights)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_label = isinstance(self._coding(), OneVsAll)
+        weighted = getattr(self, "class_weight", None) is not None
+        tags.classifier_tags.multi_label = isinstance(self._coding(), OneVsAll) and not weighted
         return tags
 
 
-class Regressing(RegressorMixin, Fitted):
+class RegressionMixin(RegressorMixin, FittedEstimator):
     """Numbers as columns; a part of the regressors."""
 
     def _read_targets(self, X: Any, y: Any) -> tuple[Array, Responses, Array]:
@@ -103,8 +104,8 @@ class Regressing(RegressorMixin, Fitted):
         targets = Responses.of(y)
         return y, targets, targets.columns(y)
 
-    def _row_weights(self, y: Array, weights: Array | None) -> Array | None:
-        return weights
+    def _class_weights(self, y: Array, weights: Array | None) -> Array | None:
+        return None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -1,4 +1,4 @@
-"""What OROLSRegressor and OROLSClassifier share: their parameters, and the walk of a fit."""
+"""The base of OROLSRegressor and OROLSClassifier: parameters, fit, and what was learned."""
 
 from __future__ import annotations
 
@@ -10,43 +10,31 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn import get_config
 from sklearn.base import is_classifier
-from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ..arrays import Array, power_of_two
-from ..errors import MemoryLimitError
-from ..fitting.progress import Progress
-from ..greedy import (
-    CHOOSERS,
-    CRITERIA,
-    UPDATES,
-    GreedyPath,
-)
-from ..greedy.fit_task import GreedyTask, some_rows
-from ..greedy.fitted_models import GreedyRecord, rows_at
-from ..greedy.parameter_search import Look, check_values, choose
+from ..arrays import Array
+from ..fitting.feature_scales import warn_of_scales
+from ..greedy import CHOOSERS, CRITERIA, UPDATES
+from ..greedy.fit_task import GreedyTask
+from ..greedy.fitted_models import GreedyRecord
+from ..greedy.orols_fit import fit_greedy
 from ..kernels import Kernel, Precomputed
 from ..kernels.names import BY_NAME, kernel_from
 from ..kernels.widths import free_width
 from ..persistence import Fields, refuse
-from ..planning.memory import memory_limit as bytes_allowed
-from ..planning.memory import readable
 from ..targets import Labels, Responses
-from .callbacks import CallbackSupport, fit_progress
+from .callbacks import fit_progress, set_callbacks
 from .fit_data import read
-from .fitted_estimator import IntoFiles
+from .fitted_estimator import FittedEstimator, ReadOnly
 
 # Parameters that may be numbers.
 _NUMBERS = ("max_centers", "candidates", "stopping", "lambda_update", "epsilon", "condition_limit")
-# Columns of the kernel matrix that are there beside those of the basis (those that wait, those on
-# their way, a few numbers of every row), and columns for every target.
-_BESIDE, _FOR_TARGETS = 116, 3
-# Columns of the kernel matrix that several models may share, at most.
-_SHARED_BYTES = 512 * 2**20
 
 
-class OrthogonalLeastSquares(CallbackSupport, IntoFiles):
+class OrthogonalLeastSquares(FittedEstimator):
     """The common part of the greedy estimators; not for use by itself."""
+
+    set_callbacks = set_callbacks
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "kernel": [StrOptions(set(BY_NAME)), Kernel, list, tuple],
@@ -76,7 +64,7 @@ class OrthogonalLeastSquares(CallbackSupport, IntoFiles):
         candidates: int | None = None,
         stopping: str | int = "gcv",
         lambda_update: str | float = "gcv",
-        selection: str = "residual",
+        selection: str = "sampled",
         epsilon: float | str = "auto",
         condition_limit: float | None = None,
         fit_intercept: bool = True,
@@ -111,8 +99,8 @@ class OrthogonalLeastSquares(CallbackSupport, IntoFiles):
         """Refuse parameters that do not fit the targets; all of these do."""
 
     @abstractmethod
-    def _row_weights(self, y: Array, weights: Array | None) -> Array | None:
-        """Weights (n,) of the fit, from the user's weights and classes."""
+    def _class_weights(self, y: Array, weights: Array | None) -> Array | None:
+        """Weights (k,) of the classes, by which those of rows (n,) are multiplied; None if none."""
 
     # --- fit ---
 
@@ -132,50 +120,25 @@ class OrthogonalLeastSquares(CallbackSupport, IntoFiles):
         -------
         self
         """
+        if not get_config()["skip_parameter_validation"]:  # before ``verbose`` is used
+            self._validate_params()
+            self._refuse_truths()
         self._forget()
         try:
             with fit_progress(self, X, y, sample_weight) as progress:
-                self._fit(X, y, sample_weight, progress)
+                kernels = self._kernels()
+                given = isinstance(kernels[0], Precomputed)
+                data = read(self, X, y, sample_weight, given=given)
+                warn_of_scales(self, kernels, data.X, data.columns, data.kept, relevance=False)
+                task = GreedyTask.of(
+                    self, kernels, data.X, data.columns, data.weights, data.targets, data.kept
+                )
+                record, self.epsilon_, self.search_ = fit_greedy(task, data.kept, progress)
+                self._show(record)
         except BaseException:  # an interrupt too: never half fitted
             self._forget()
             raise
         return self
-
-    def _fit(self, X: Any, y: Any, sample_weight: Any, progress: Progress) -> None:
-        if not get_config()["skip_parameter_validation"]:
-            self._validate_params()
-            self._refuse_truths()
-        kernels = self._kernels()
-        given = isinstance(kernels[0], Precomputed)
-        came = read(self, X, y, sample_weight, given=given)
-        X, targets, columns, weights = came.X, came.targets, came.columns, came.weights
-        kept = came.kept
-        rng = check_random_state(0 if self.random_state is None else self.random_state)
-        if kept.size < X.shape[0]:
-            X = X[np.ix_(kept, kept)] if given else some_rows(X, kept)
-        unit = power_of_two(columns)
-        task = GreedyTask(
-            self,
-            kernels,
-            None if given else X,
-            [X] if given else None,
-            columns[kept] / columns.dtype.type(unit),
-            None if weights is None else weights[kept],
-            rng,
-            unit,
-        )
-        self._check_memory(task)
-        kernels, epsilon, looks = choose(task, self._groups, progress)
-        if not given:
-            check_values(kernels, X)
-        task.kernels = kernels
-        groups = self._groups(np.arange(columns.shape[1]))
-        paths = self._paths(task, groups, epsilon, progress)
-        self._learn(task, targets, groups, paths, kept, unit, epsilon, looks)
-
-    def _groups(self, columns: Array) -> list[Array]:
-        """Which target columns have centers in common."""
-        return [columns] if self.shared_centers else list(columns[:, None])
 
     def _refuse_truths(self) -> None:
         """True is a number to Python, and none to the user."""
@@ -211,96 +174,6 @@ class OrthogonalLeastSquares(CallbackSupport, IntoFiles):
                 raise ValueError(msg)
         return kernels
 
-    def _check_memory(self, task: GreedyTask) -> None:
-        """Refuse what does not fit, before anything is allocated."""
-        limit = bytes_allowed(self.memory_limit)
-        most, needed = task.most(), _needed(task)
-        if needed > limit:
-            # the largest m with 24m² + bm at most what is left, less a little for rounding
-            b = float(task.n) * task.dtype.itemsize
-            below = max(0.0, limit - _beside(task))
-            fits = int(0.99 * 2.0 * below / (b + np.sqrt(b * b + 96.0 * below)))
-            advice = f"set max_centers={fits:,} or fewer" if fits else "not even one would fit"
-            msg = (
-                f"{most:,} centers of {task.n:,} rows need {readable(needed)}, and "
-                f"{readable(limit)} are there: {advice}"
-            )
-            raise MemoryLimitError(msg)
-
-    def _paths(
-        self, task: GreedyTask, groups: list[Array], epsilon: float, progress: Progress
-    ) -> list[GreedyPath]:
-        spare = 0.5 * (bytes_allowed(self.memory_limit) - _needed(task))
-        shared = min(spare, _SHARED_BYTES) if len(groups) > 1 else 0.0
-        columns = task.columns_for(epsilon, shared)
-        split = self._split(task) if self.stopping == "validation" else None
-        paths = []
-        for number, group in enumerate(groups):
-            name = "centers" if len(groups) == 1 else f"centers of model {number + 1}"
-            with progress.stage(name, task.most()):
-                count = None
-                if split is not None:
-                    inside, outside = split
-                    part = task.part(inside)
-                    some = part.columns_for(epsilon)
-                    watched = task.watched(part, some, outside, inside, group)
-                    count = part.run(
-                        some, part.columns[:, group], watched=watched, validated=True
-                    ).best
-                paths.append(
-                    task.run(columns, task.columns[:, group], count=count, progress=progress)
-                )
-        return paths
-
-    def _split(self, task: GreedyTask) -> tuple[Array, Array]:
-        held = max(1, round(self.validation_fraction * task.n))
-        if task.n < 2:
-            msg = (
-                f'stopping="validation" needs at least two rows, got n_samples = {task.n}: use '
-                'stopping="gcv"'
-            )
-            raise ValueError(msg)
-        order = task.rng.permutation(task.n)
-        held = min(held, task.n - 1)
-        return np.sort(order[held:]), np.sort(order[:held])
-
-    def _learn(
-        self,
-        task: GreedyTask,
-        targets: Responses | Labels,
-        groups: list[Array],
-        paths: list[GreedyPath],
-        kept: Array,
-        unit: float,
-        epsilon: float,
-        looks: list[Look],
-    ) -> None:
-        known = np.unique(np.concatenate([path.candidates for path in paths]))
-        points = None if task.X is None else rows_at(task.X, known % task.n)
-        if points is not None and isinstance(points, np.ndarray):
-            points = points.copy()  # the model does not change with the user's rows
-        self.epsilon_ = epsilon
-        self.search_ = {
-            "sigma": np.array([look.sigma for look in looks]),
-            "epsilon": np.array([look.epsilon for look in looks]),
-            "error": np.array([look.error for look in looks]) * unit**2,
-        }
-        self._show(
-            GreedyRecord(
-                task.kernels,
-                targets,
-                groups,
-                paths,
-                [path.best for path in paths],
-                known,
-                points,
-                kept,
-                unit,
-                task.dtype,
-                self.n_features_in_,
-            )
-        )
-
     # --- what was learned ---
 
     def _show(self, record: GreedyRecord) -> None:
@@ -311,8 +184,6 @@ class OrthogonalLeastSquares(CallbackSupport, IntoFiles):
         self.center_kernels_ = record.chosen // record.numbers.size
         if record.points is not None:
             self.centers_ = record.centers()
-        self.dual_coef_ = targets.coefficients(record.coefficients)
-        self.intercept_ = targets.coefficients(record.intercepts[None, :])[0]
         penalties = np.array(
             [path.penalties[m] for path, m in zip(record.paths, record.counts, strict=True)]
         )
@@ -324,6 +195,19 @@ class OrthogonalLeastSquares(CallbackSupport, IntoFiles):
             self.classes_ = targets.classes
             if targets.code is not None:
                 self.code_ = targets.code.matrix
+
+    @ReadOnly
+    def dual_coef_(self) -> Array:
+        """Coefficients of the centers: (m,) or (m, t)."""
+        record = self._recorded()
+        return record.targets.coefficients(record.coefficients)
+
+    @ReadOnly
+    def intercept_(self) -> float | Array:
+        """The constant: a number, or (t,); (1,), (k,) or (labels,) for a classifier."""
+        record = self._recorded()
+        found = record.targets.coefficients(record.intercepts[None, :])[0]
+        return found if np.ndim(found) or not is_classifier(self) else np.array([found])
 
     @property
     def path_(self) -> dict[str, Array]:
@@ -396,19 +280,7 @@ class OrthogonalLeastSquares(CallbackSupport, IntoFiles):
             sizes = (None,)
             self.search_ = {
                 name: looks.array(name, sizes, (np.float64,), finite=False)
-                for name in ("sigma", "epsilon", "error")
+                for name in ("sigma", "epsilon", "error", "wrong")
             }
         self._restore_features(found, record.n_features)
         self._show(record)
-
-
-def _needed(task: GreedyTask) -> float:
-    """Bytes: the orthogonal columns, some that are on their way, and triangles."""
-    most = task.most()
-    return float(task.n) * most * task.dtype.itemsize + _beside(task) + 24.0 * most * most
-
-
-def _beside(task: GreedyTask) -> float:
-    """Bytes that do not depend on the number of centers."""
-    columns = _BESIDE + _FOR_TARGETS * task.columns.shape[1]
-    return float(task.n) * columns * task.dtype.itemsize

@@ -7,11 +7,11 @@ from typing import Any, ClassVar
 from sklearn.utils._param_validation import StrOptions
 
 from ..targets import CODINGS, Coding
-from .mixins import Classifying
+from .mixins import ClassificationMixin
 from .orols import OrthogonalLeastSquares
 
 
-class OROLSClassifier(Classifying, OrthogonalLeastSquares):
+class OROLSClassifier(ClassificationMixin, OrthogonalLeastSquares):
     """Sparse kernel classification by order-recursive orthogonal least squares.
 
     Classes become columns of ±1 (one column for two classes, one against all or a code for more,
@@ -77,7 +77,7 @@ center_kernels_, dual_coef_, intercept_, stopped_by_, n_features_in_, feature_na
         candidates: int | None = None,
         stopping: str | int = "gcv",
         lambda_update: str | float = "gcv",
-        selection: str = "residual",
+        selection: str = "sampled",
         epsilon: float | str = "auto",
         condition_limit: float | None = None,
         fit_intercept: bool = True,

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from ..arrays import Array
-from .mixins import Regressing
+from .mixins import RegressionMixin
 from .orols import OrthogonalLeastSquares
 
 
-class OROLSRegressor(Regressing, OrthogonalLeastSquares):
+class OROLSRegressor(RegressionMixin, OrthogonalLeastSquares):
     """Sparse kernel regression by order-recursive orthogonal least squares.
 
     Centers are chosen greedily among the training rows. The columns of the kernel matrix that
@@ -24,9 +24,11 @@ class OROLSRegressor(Regressing, OrthogonalLeastSquares):
         cross-validation, together with ε. With a list, every step chooses the point *and* the
         kernel.
     max_centers : int or None, default=None
-        Centers at most; None: the smaller of n/2 and 6√n.
+        Centers at most; None: 6√n, at least 200, and at most n/2, with a ``ConvergenceWarning``
+        where models were still getting better there.
     candidates : int or None, default=None
-        So many random points are looked at in every step; None: all.
+        So many random points are looked at in every step; None: all, or 64 drawn ones (see
+        ``selection``).
     stopping : {"gcv", "bic", "mdl", "validation"} or int, default="gcv"
         Which model on the path is the best: the one with the least generalised cross-validation, in
         which a chosen center counts 0.75 degrees of freedom more than a given one; Bayesian
@@ -36,10 +38,12 @@ class OROLSRegressor(Regressing, OrthogonalLeastSquares):
     lambda_update : {"gcv", "evidence"} or float, default="gcv"
         How λ follows from the last one at every step: by formula (30) of the paper, which
         minimises the generalised cross-validation where it settles; by the evidence; a number: λ.
-    selection : {"residual", "greedy"}, default="residual"
-        The next center is the point with the largest residual, or the one that reduces the
-        regularised loss most. The latter evaluates n kernel values for every candidate in every
-        step: ``candidates=59`` finds one of the best 5 % with a probability of 95 %.
+    selection : {"sampled", "residual", "greedy"}, default="sampled"
+        The next center is, of some points drawn by their squared residuals (``candidates``, 64
+        unless it is given), the one that reduces the regularised loss most; or the point with the
+        largest residual; or, of all points, the one that reduces the loss most. The last evaluates
+        n kernel values for every candidate in every step: ``candidates=59`` finds one of the best
+        5 % with a probability of 95 %.
     epsilon : float or "auto", default="auto"
         ε, which is added to k(x, x) of a center at its own row, so that its residual is no reason
         for it to fit itself. It acts as the λ of :class:`RLSRegressor`: with all points as centers,

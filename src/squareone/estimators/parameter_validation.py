@@ -1,4 +1,4 @@
-"""Parameters that do not fit together."""
+"""Parameters of RLSRegressor and RLSClassifier that exclude each other."""
 
 from __future__ import annotations
 
@@ -7,36 +7,35 @@ from typing import Any
 import numpy as np
 
 from ..kernels import Kernel, Linear
-from ..solvers import CENTER_SOLVERS
+from ..solvers.registry import SOLVERS, listed, takes_centers
 
 CRITERIA = ("loo", "gcv", "holdout", "marginal_likelihood")
-EXACT_SOLVERS = ("cholesky", "gram", "krylov", "spectral", "svd")
-SOLVERS = ("auto", *EXACT_SOLVERS, *CENTER_SOLVERS)
 #: Criteria that leave no rows out.
 WITHOUT_ROWS = ("gcv", "marginal_likelihood")
 
 
 def check_consistency(estimator: Any, kernel: Kernel, groups: Any) -> None:
     """Refuse parameters that do not fit together, before any work."""
+    solver = SOLVERS.get(estimator.solver)
     shape = np.shape(estimator.centers)
     centers = f"an array of shape {shape}" if shape else repr(estimator.centers)
-    if estimator.centers is not None and estimator.solver in EXACT_SOLVERS:
+    if estimator.centers is not None and solver and not solver.with_centers:
         msg = (
             f'solver="{estimator.solver}" has all rows as centers, and centers={centers} was '
-            'given: use solver="rectangle", "pcg", "nystrom", "subset" or "auto"'
+            f"given: use solver={listed(lambda s: s.with_centers, 'auto')}"
         )
         raise ValueError(msg)
-    thin = estimator.centers is not None or estimator.solver in CENTER_SOLVERS
+    thin = estimator.centers is not None or takes_centers(estimator.solver)
     if thin and not kernel.has_formula:
         msg = (
             f"centers need a kernel that can be evaluated on rows, got {kernel!r}: use "
             "centers=None, or give rows and another kernel"
         )
         raise ValueError(msg)
-    if estimator.checkpoint is not None and estimator.solver in (*EXACT_SOLVERS, "subset"):
+    if estimator.checkpoint is not None and solver and not solver.checkpoints:
         msg = (
             f'solver="{estimator.solver}" has no state to be kept on its way: checkpoint is for '
-            'solver="rectangle", "nystrom" and "pcg"'
+            f"solver={listed(lambda s: s.checkpoints, last='and')}"
         )
         raise ValueError(msg)
     if estimator.time_limit is not None and not isinstance(estimator.centers, str):
@@ -45,10 +44,10 @@ def check_consistency(estimator: Any, kernel: Kernel, groups: Any) -> None:
             f"there is time for; centers={centers} leaves nothing to choose"
         )
         raise ValueError(msg)
-    if estimator.solver in ("svd", "gram", "krylov") and not isinstance(kernel, Linear):
+    if solver and solver.needs_linear and not isinstance(kernel, Linear):
         msg = (
             f'solver="{estimator.solver}" works with features and needs kernel="linear", got '
-            f'{kernel!r}. Use "cholesky", "spectral" or "auto"'
+            f"{kernel!r}. Use {listed(lambda s: s.works_on == 'kernel matrix', 'auto')}"
         )
         raise ValueError(msg)
     without_rows = estimator.criterion in WITHOUT_ROWS

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import os
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, ClassVar
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..arrays import Array
-from ..fitting import diagnostics as hindsight
-from ..fitting.problem import Problem, Request
-from ..fitting.result import Record
+from ..fitting import diagnostics
+from ..fitting.progress import Progress
+from ..fitting.request import FitRequest
+from ..fitting.result import FitResult
 from ..kernels import Kernel
 from ..models.jackknife_intervals import METHODS
+from ..planning import Plan
 from .base import RegularisedLeastSquares
-from .mixins import Regressing
+from .mixins import RegressionMixin
 
 
-class RLSRegressor(Regressing, RegularisedLeastSquares):
+class RLSRegressor(RegressionMixin, RegularisedLeastSquares):
     r"""Regularised least squares (kernel ridge) regression that chooses σ and λ by leave-one-out.
 
     Minimises :math:`\sum_i w_i (y_i - f(x_i) - b)^2 + \lambda \|f\|^2` over functions f of the
@@ -63,7 +65,7 @@ class RLSRegressor(Regressing, RegularisedLeastSquares):
         Choose by exact cross-validation over these folds instead, in closed form.
     scoring : str, callable or None, default=None
         A scikit-learn scorer for the pooled held-out predictions; None means minus the mean
-        squared error. A width is chosen by it on at most 1,000 rows.
+        squared error. A width is chosen by it on at most 800 rows.
     fit_intercept : bool, default=True
         Whether to fit b. It is not penalised; add ``Constant()`` to the kernel for one that is.
     alpha_per_target : bool, default=False
@@ -96,9 +98,11 @@ class RLSRegressor(Regressing, RegularisedLeastSquares):
         Seconds that ``centers="auto"`` may spend, as far as the plan can tell. None: a fixed number
         of flops, so that the choice is the same on every machine.
     checkpoint : str, PathLike or None, default=None
-        A file in which ``"rectangle"``, ``"nystrom"`` and ``"pcg"`` keep how far they are, every
-        half minute. The same fit goes on from there after an interruption; it is removed at the
-        end, and one of another fit is refused.
+        A file in which ``"rectangle"``, ``"nystrom"`` and ``"pcg"`` keep how far they are: as soon
+        as the width is found, and then every five seconds while they pass over the rows (less
+        often where writing takes more than a twentieth of the time). A shorter fit writes nothing.
+        The same fit goes on from there after an interruption; the file is removed at the end, and
+        one of another fit is refused.
     scale : float or "auto", default="auto"
         s, in the units of y: the Gaussian process behind ``return_std``, the gaussian interval and
         the likelihood has kernel s²k and noise s²λ/w. ``"auto"``: the most likely one.
@@ -112,7 +116,8 @@ class RLSRegressor(Regressing, RegularisedLeastSquares):
     path_ : dict of 1-D arrays
         ``alpha``, ``score``, its ``standard_error`` (over rows; NaN where unknown),
         ``effective_dof`` and ``bits`` (precision of that step) of every λ looked at, and where
-        scores are estimates by probes their expected ``bias``;
+        scores are estimates by probes their expected ``bias``; with iterations the relative
+        ``residual`` at each, above ``tol`` for λ that could not win any more;
         ``pandas.DataFrame(path_)`` works. With ``alpha_per_target`` also ``score_0`` and so on;
         ``score`` is then their mean. Where the width was searched also ``sigma`` and
         ``rows``: first the looks of that search, on so many rows, and last the path at the chosen
@@ -147,7 +152,9 @@ class RLSRegressor(Regressing, RegularisedLeastSquares):
         The share tr(K̃)/tr(K) of the kernel matrix that the centers explain. Only with centers;
         computed when first asked for.
     coef_ : array of shape (d,) or (t, d)
-        Coefficients of the hyperplane; only with the linear kernel.
+        Coefficients of the hyperplane; only with the linear kernel. What is assigned to it, or
+        written into it, counts in predictions, files and exports; so it is with ``dual_coef_`` and
+        ``intercept_``. What the fit computed, leave-one-out values for instance, stays.
     intercept_ : float or array of shape (t,)
         b.
     n_iter_ : int
@@ -172,7 +179,7 @@ class RLSRegressor(Regressing, RegularisedLeastSquares):
     them with ``"spectral"``; about 4n³, most of it in float32, and n² numbers for the best one by
     ``"cholesky"``. With the linear kernel and d < n features nd² to 6nd² flops. With sparse rows of
     s stored numbers and the linear kernel, 4s flops per target (or probe) and iteration. A search
-    for the width takes ten to twenty eigendecompositions of at most 1,000 rows and, beyond these,
+    for the width takes ten to twenty eigendecompositions of at most 800 rows and, beyond these,
     about five looks at all rows of n²d + 2n³/3 flops each, in float32 where λ allows; the best λ by
     ``"cholesky"`` then needs one more, in place of a search of its own.
 
@@ -194,7 +201,7 @@ class RLSRegressor(Regressing, RegularisedLeastSquares):
     >>> round(float(-model.best_score_) ** 0.5, 1)  # leave-one-out root mean square error
     54.1
     >>> print(f"sigma = {model.kernel_.sigma:.2f}, alpha = {model.alpha_:.2f}")
-    sigma = 0.29, alpha = 0.64
+    sigma = 0.29, alpha = 0.79
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -283,10 +290,16 @@ class RLSRegressor(Regressing, RegularisedLeastSquares):
         values = record.targets.shaped(record.model.values(rows))
         if not return_std:
             return values
-        deviations = hindsight.standard_deviations(record, rows, noise=False)
+        deviations = diagnostics.standard_deviations(record, rows, noise=False)
         return values, record.targets.shaped(deviations)
 
-    def predict_interval(self, X: Any, coverage: float = 0.9, method: str = "jackknife+") -> Array:
+    def predict_interval(
+        self,
+        X: Any,
+        coverage: float = 0.9,
+        method: str = "jackknife+",
+        loo_rows: int | str | None = "auto",
+    ) -> Array:
         """Intervals that contain a new target with a given probability.
 
         Parameters
@@ -302,6 +315,11 @@ class RLSRegressor(Regressing, RegularisedLeastSquares):
             ``coverage`` itself is guaranteed. ``"jackknife"``: the prediction ± a quantile of the
             leave-one-out errors; nothing is guaranteed. ``"gaussian"``: from the posterior of a
             Gaussian process with normal noise; right if that is.
+        loo_rows : int, "auto" or None, default="auto"
+            How many training rows are left out, each in turn: random ones, the same at every call;
+            None means all. The guarantees are the same, since a random part of the rows is
+            exchangeable with a new one whatever the others are; fewer only make the ends noisier.
+            ``"auto"``: all of up to 4,000, otherwise 1,000 (``"jackknife"``: all).
 
         Returns
         -------
@@ -314,7 +332,8 @@ class RLSRegressor(Regressing, RegularisedLeastSquares):
         weight; rows of weight zero do not.
 
         **Cost**: 2n²m flops with ``cholesky``, twice that with ``spectral``, n·m·d with features,
-        in blocks; nothing beyond a prediction for ``"jackknife"``.
+        in blocks; with ``loo_rows`` = q, 2n²q once and 2nqm, or q·m·d with features; nothing beyond
+        a prediction for ``"jackknife"``. ``verbose`` shows how far it is.
 
         Examples
         --------
@@ -324,7 +343,7 @@ class RLSRegressor(Regressing, RegularisedLeastSquares):
         >>> model = RLSRegressor().fit(X[:300], y[:300])
         >>> low, high = model.predict_interval(X[300:], coverage=0.9).T
         >>> round(float(((low <= y[300:]) & (y[300:] <= high)).mean()), 2)
-        0.91
+        0.9
         """
         if not isinstance(coverage, Real) or not 0 < coverage < 1:
             msg = f"coverage={coverage!r}: a number between 0 and 1, such as 0.9, is expected"
@@ -332,8 +351,15 @@ class RLSRegressor(Regressing, RegularisedLeastSquares):
         if method not in METHODS:
             msg = f"method={method!r}: one of {', '.join(map(repr, METHODS))} is expected"
             raise ValueError(msg)
+        whole = isinstance(loo_rows, Integral) and not isinstance(loo_rows, bool) and loo_rows >= 2
+        if loo_rows is not None and loo_rows != "auto" and not whole:
+            msg = f'loo_rows={loo_rows!r}: "auto", None or a number of rows from 2 on is expected'
+            raise ValueError(msg)
         record = self._recorded()
-        found = hindsight.intervals(record, self._rows(X), float(coverage), method)
+        with Progress(self.verbose, title=type(self).__name__) as progress:
+            found = diagnostics.intervals(
+                record, self._rows(X), float(coverage), method, loo_rows, progress
+            )
         return found[:, 0] if record.targets.vector else found
 
     @property
@@ -344,8 +370,8 @@ class RLSRegressor(Regressing, RegularisedLeastSquares):
         which it does not change. One per target for several.
         """
         record = self._recorded()
-        found = record.log_likelihood("log_marginal_likelihood_")
-        return float(found[0]) if found.size == 1 else found
+        found = record.log_likelihoods
+        return float(found[0]) if found.size == 1 else found.copy()
 
     @property
     def scale_(self) -> float | Array:
@@ -356,6 +382,6 @@ class RLSRegressor(Regressing, RegularisedLeastSquares):
     def _fixed_scale(self) -> float | None:
         return None if isinstance(self.scale, str) else float(self.scale)
 
-    def _remember(self, request: Request, problem: Problem, record: Record) -> None:
+    def _remember(self, request: FitRequest, record: FitResult, plan: Plan) -> None:
         record.scale = self._fixed_scale()
-        super()._remember(request, problem, record)
+        super()._remember(request, record, plan)

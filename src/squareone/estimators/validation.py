@@ -1,4 +1,4 @@
-"""What comes from the user, looked at once: rows, targets, weights, alpha, kernel."""
+"""Rows, weights and alpha as they come from the user, checked."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from sklearn.utils.validation import validate_data
 from ..arrays import Array
 from ..errors import ScaleError
 from ..kernels import Precomputed
-from ..persistence import Fields, refuse
-from ..rows import ArrayRows, Stream, canonical, rows_of
+from ..rows import ArrayRows, Stream, canonical
+from ..rows.checks import check_scale, refuse_masked
+from ..rows.column_problems import column_problems, listed
 
 FLOATS = [np.float64, np.float32]
 
@@ -32,6 +33,7 @@ def check_rows(estimator: BaseEstimator, X: Any, *, reset: bool, sparse: bool = 
     if isinstance(X, Stream):
         return _check_stream(estimator, X, reset=reset, sparse=sparse)
     _check_names(X)
+    _refuse_times(X)
     try:
         X_checked = validate_data(
             estimator,
@@ -42,16 +44,10 @@ def check_rows(estimator: BaseEstimator, X: Any, *, reset: bool, sparse: bool = 
             order="C",
             ensure_min_samples=1,
         )
-    except (TypeError, ValueError) as error:
-        column = None if "complex" in str(error).lower() else _non_numeric_column(X)
-        if column is None:
-            raise
-        why = str(error).split(". ")[0]
-        msg = (
-            f"column {column!r} of X is not numeric ({why}). Encode it first, for instance with "
-            "sklearn.preprocessing.OneHotEncoder or TargetEncoder"
-        )
-        raise (TypeError if isinstance(error, TypeError) else ValueError)(msg) from error
+    except (OverflowError, TypeError, ValueError) as error:
+        if sparse:  # rows, and not a kernel matrix
+            _explain_columns(X, error)
+        raise
     return canonical(X_checked) if issparse(X_checked) else X_checked
 
 
@@ -91,21 +87,6 @@ def _check_stream(estimator: Any, X: Stream, *, reset: bool, sparse: bool) -> St
     return X
 
 
-def in_memory(X: Any) -> Any:
-    """Rows that a solver has to hold all of: an array or a CSR matrix."""
-    return X[:] if isinstance(X, Stream) else X
-
-
-def refuse_masked(values: Any, name: str) -> None:
-    """A mask would be dropped silently by NumPy: refuse it."""
-    if isinstance(values, np.ma.MaskedArray):
-        msg = (
-            f"{name} is a masked array, and its mask would be ignored: fill it "
-            f"({name}.filled(value)), or drop the masked rows"
-        )
-        raise ValueError(msg)
-
-
 def _check_names(X: Any) -> None:
     names = getattr(X, "columns", None)
     if names is None or not hasattr(X, "shape"):
@@ -116,50 +97,34 @@ def _check_names(X: Any) -> None:
         raise ValueError(msg)
 
 
-def _non_numeric_column(X: Any) -> Any:
-    """The first column that cannot be read as numbers: its name, or its position."""
-    columns = getattr(X, "columns", None)
-    if columns is not None and hasattr(X, "__getitem__"):
-        candidates = [(name, X[name]) for name in columns]
-    else:
-        array: Array = np.empty(0) if hasattr(X, "tocsr") else np.asarray(X)
-        if array.ndim != 2 or array.dtype.kind not in "OUS":
-            return None
-        candidates = [(position, array[:, position]) for position in range(array.shape[1])]
-    for name, column in candidates:
-        values = np.asarray(column)
-        if values.dtype.kind in "mM":  # times would become numbers of an arbitrary unit
-            return name
-        try:
-            values.astype(np.float64)
-        except (TypeError, ValueError):
-            return name
-    return None
+# What scikit-learn says of shapes and names, and of numbers it does not know at all.
+_NOT_ABOUT_COLUMNS = (
+    "Complex data",
+    "Expected 2D array",
+    "Found array with",
+    "eature names",
+    "features, but",
+)
 
 
-#: How to rescale what is out of scale.
-_REMEDIES = {
-    "X": "Rescale X, for instance with sklearn.preprocessing.StandardScaler",
-    "y": "Rescale y, for instance with sklearn.compose.TransformedTargetRegressor",
-    "the kernel matrix": "Divide the kernel matrix, and alpha, by a number of that size",
-    "the kernel": "Rescale X, for instance with sklearn.preprocessing.StandardScaler",
-    "sample_weight": "Divide the weights, and alpha, by a number of that size",
-}
+def _refuse_times(X: Any) -> None:
+    """Where all columns are dates NumPy makes numbers of them, in a unit nobody has chosen."""
+    first = X[:1] if hasattr(X, "dtypes") or isinstance(X, np.ndarray) else None
+    if first is not None and np.asarray(first).dtype.kind in "mM":
+        raise TypeError(listed(column_problems(X), "X"))
 
 
-def check_scale(values: Any, name: str, dtype: np.dtype | None = None) -> None:
-    """Refuse magnitudes whose squares leave the range of the type they are computed in."""
-    peak = rows_of(values).peak()
-    info = np.finfo(dtype or values.dtype)
-    low, high = float(np.sqrt(info.tiny)) * 1e3, float(np.sqrt(info.max)) * 1e-3
-    if peak == 0 or low <= peak <= high:
+def _explain_columns(X: Any, error: Exception) -> None:
+    """Raise the same error with all columns that are in the way, where that is what it is about."""
+    if any(about in str(error) for about in _NOT_ABOUT_COLUMNS):
         return
-    kind = "large" if peak > high else "small"
-    msg = (
-        f"the values of {name} are too {kind} for {info.dtype.name}: the largest magnitude is "
-        f"{peak:.3g}, and squares need it between {low:.3g} and {high:.3g}. {_REMEDIES[name]}"
-    )
-    raise ScaleError(msg)
+    try:
+        problems = column_problems(X)
+    except (TypeError, ValueError):  # no array either, which is what the error says
+        return
+    if problems:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(listed(problems, "X")) from error
 
 
 def check_square(K: Array) -> None:
@@ -280,14 +245,3 @@ def _check_alphas(values: Array, alpha: Any) -> None:
 def is_precomputed(kernel: Any) -> bool:
     """Whether X is a kernel matrix."""
     return isinstance(kernel, Precomputed) or kernel == "precomputed"
-
-
-def restore_names(estimator: Any, found: Fields, d: int) -> None:
-    """Set the names of ``d`` features from a file, where it has them."""
-    if not found.given("feature_names_in"):
-        return
-    names = found.take("feature_names_in", list)
-    texts = all(isinstance(name, str) for name in names)
-    if not texts or not len(set(names)) == len(names) == d:
-        refuse(found.where, f"{len(names)} names of {d} features")
-    estimator.feature_names_in_ = np.array(names, dtype=object)

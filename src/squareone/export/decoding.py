@@ -75,7 +75,9 @@ def probabilities(values: Tensor, calibration: Calibration) -> Tensor:
         p = p + nobody
         p = p / p.sum_of_rows()
     p = p.cast(values.dtype)
-    return _untied(p, values, calibration) if isinstance(calibration, Temperature) else p
+    if isinstance(calibration, Temperature) and calibration.agrees:
+        return _untied(p, values, calibration)
+    return p
 
 
 def beside_complement(p: Tensor) -> Tensor:
@@ -84,7 +86,10 @@ def beside_complement(p: Tensor) -> Tensor:
 
 
 def _untied(p: Tensor, values: Tensor, calibration: Temperature) -> Tensor:
-    """Probabilities that rounding has made equal, and their values are not, one digit apart."""
+    """Probabilities that rounding has made equal, and their values are not, one digit apart.
+
+    So that the most probable class is the predicted one, where classes have no weights.
+    """
     eps = float(np.finfo(p.dtype).eps)
     if not calibration.exclusive:
         above = p.graph.constant(0.5 + 0.5 * eps, p.dtype)
@@ -104,20 +109,25 @@ def _sigmoid(log_odds: Tensor) -> Tensor:
 
 
 def _temperature(values: Tensor, calibration: Temperature) -> Tensor:
-    if calibration.exclusive:
-        return ((values - values.at(values.argmax())) * calibration.slopes).exp()
-    return _sigmoid(values * calibration.slopes)
+    if not calibration.exclusive:
+        return _platt(values, calibration)
+    f = values - calibration.centres
+    z = (f - f.at(f.argmax())) * calibration.slopes + calibration.offsets
+    return (z - z.at(z.argmax())).exp()
 
 
-def _platt(values: Tensor, calibration: Platt) -> Tensor:
-    return _sigmoid(values * calibration.slopes + calibration.offsets)
+def _platt(values: Tensor, calibration: Platt | Isotonic | Temperature) -> Tensor:
+    log_odds = (values - calibration.centres) * calibration.slopes + calibration.offsets
+    return _sigmoid(log_odds)
 
 
 def _isotonic(values: Tensor, calibration: Isotonic) -> Tensor:
-    ends = np.cumsum(calibration.counts)[:-1]
-    curves = zip(np.split(calibration.knots, ends), np.split(calibration.levels, ends), strict=True)
-    columns = [_interpolated(values.columns([j]), *curve) for j, curve in enumerate(curves)]
-    return reduce(Tensor.beside, columns)
+    columns = [
+        _interpolated(values.columns([j]), *curve) for j, curve in enumerate(calibration.curves())
+    ]
+    steps = reduce(Tensor.beside, columns)
+    rows = calibration.rows
+    return (steps * rows + _platt(values, calibration)) / (rows + 1.0)
 
 
 def _interpolated(values: Tensor, knots: Array, levels: Array) -> Tensor:
@@ -137,7 +147,17 @@ def _interpolated(values: Tensor, knots: Array, levels: Array) -> Tensor:
 
 
 def _linear(values: Tensor, calibration: Linear) -> Tensor:
-    return ((values + 1.0) / 2.0).maximum(0.0).minimum(1.0)
+    rows, offsets = float(calibration.rows[0]), calibration.offsets
+    beyond = (values.abs() - rows / (rows + 2.0)).maximum(0.0)
+    one = values.graph.constant(1.0, DOUBLE)
+    tail = one / ((beyond + 1.0) * (rows + 2.0))
+    ends = (one - tail).where(values > 0.0, tail)
+    p = ends.where(beyond > 0.0, (values + 1.0) / 2.0)
+    if not offsets.any():
+        return p
+    if calibration.exclusive:
+        return p * np.exp(offsets - offsets.max())
+    return p / (p + (one - p) * np.exp(-offsets))
 
 
 _COLUMNS: dict[type[Calibration], Callable[[Tensor, Any], Tensor]] = {

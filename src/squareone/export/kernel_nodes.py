@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array
-from ..kernels import Constant, Gaussian, Kernel, Laplacian, Linear, Matern, Polynomial
+from ..kernels import Constant, Cosine, Gaussian, Kernel, Laplacian, Linear, Matern, Polynomial
 from ..kernels import Product as KernelProduct
 from ..kernels import Sum as KernelSum
 from ..kernels.tiles import origin_of
+from ..rows import DenseRows
 from .graph import DOUBLE, Graph, Tensor
 from .source import dense
 
@@ -50,13 +51,21 @@ class _Pair:
         return self.X.graph
 
     @cached_property
-    def centred(self) -> Tensor:
+    def _centred(self) -> Tensor:
         """The rows less the origin."""
         return self.X - self.origin
 
-    @property
-    def centred_centers(self) -> Array:
-        return self.centers - self.origin.astype(DOUBLE)
+    def in_metric(self, metric: Array | None) -> tuple[Tensor, Array]:
+        """Rows and centers, both less the origin, in the coordinates that distances are taken in.
+
+        (d, r) → r directions; (d,) → a weight for every feature.
+        """
+        rows, centers = self._centred, self.centers - self.origin.astype(DOUBLE)
+        if metric is None:
+            return rows, centers
+        if metric.ndim == 1:
+            return rows * metric, centers * metric
+        return rows.times(metric), centers @ metric
 
 
 def _term(kernel: Kernel, pair: _Pair) -> Tensor:
@@ -87,6 +96,20 @@ def _linear(kernel: Linear, pair: _Pair) -> Tensor:
     return pair.X.times(pair.centers.T)
 
 
+def _cosine(kernel: Cosine, pair: _Pair) -> Tensor:
+    """Of rows over their largest entry first, so that no square leaves the range."""
+    centers = DenseRows(pair.centers).normalised().X
+    sizes = pair.X.abs()
+    rows = pair.X / _nonzero(sizes.at(sizes.argmax()))
+    rows = rows / _nonzero((rows * rows).sum_of_rows().sqrt())
+    return rows.times(centers.T)
+
+
+def _nonzero(divisor: Tensor) -> Tensor:
+    """The divisor, one where it is zero."""
+    return divisor.where(divisor > 0.0, 1.0)
+
+
 def _polynomial(kernel: Polynomial, pair: _Pair) -> Tensor:
     assert kernel.gamma is not None
     base = pair.X.times(kernel.gamma * pair.centers.T) + kernel.coef0
@@ -98,14 +121,14 @@ def _polynomial(kernel: Polynomial, pair: _Pair) -> Tensor:
     return power
 
 
-def _exponents(sigma: Any, pair: _Pair) -> Tensor:
+def _exponents(kernel: Gaussian | Matern, pair: _Pair) -> Tensor:
     """−‖x − c‖² / (2σ²), at most zero: xᵀc − ‖x‖²/2 − ‖c‖²/2 of centred and scaled rows.
 
     One product with the squares as a further column, and a row that is added, instead of three
     passes over (n, m) numbers.
     """
-    rows = pair.centred / sigma
-    centers = pair.centred_centers / sigma
+    rows, centers = pair.in_metric(kernel.metric)
+    rows, centers = rows / kernel.sigma, centers / kernel.sigma
     half_squares = (rows * rows).sum_of_rows() * -0.5
     right = np.vstack([centers.T, np.ones(centers.shape[0])])
     bias = -0.5 * np.einsum("ij,ij->i", centers, centers)
@@ -113,11 +136,11 @@ def _exponents(sigma: Any, pair: _Pair) -> Tensor:
 
 
 def _gaussian(kernel: Gaussian, pair: _Pair) -> Tensor:
-    return _exponents(kernel.sigma, pair).exp()
+    return _exponents(kernel, pair).exp()
 
 
 def _matern(kernel: Matern, pair: _Pair) -> Tensor:
-    squares = _exponents(kernel.sigma, pair) * (-4.0 * kernel.nu)
+    squares = _exponents(kernel, pair) * (-4.0 * kernel.nu)
     s = squares.sqrt()
     decay = (s * -1.0).exp()
     if kernel.nu == 0.5:
@@ -131,6 +154,7 @@ def _matern(kernel: Matern, pair: _Pair) -> Tensor:
 def _laplacian(kernel: Laplacian, pair: _Pair) -> Tensor:
     """The sum of |x_j − c_j| feature by feature, in memory for (n, m) numbers and not (n, m, d)."""
     graph, dtype, m = pair.graph, pair.X.dtype, pair.centers.shape[0]
+    points, own = pair.in_metric(kernel.metric)
     body = Graph(graph.fresh("features"))
     total = body.input(f"{body.name}.total", dtype, ("rows", m))
     feature = body.input(f"{body.name}.row_values", dtype, ("rows",))
@@ -141,8 +165,8 @@ def _laplacian(kernel: Laplacian, pair: _Pair) -> Tensor:
     distances = graph.apply(
         "Scan",
         nothing,
-        pair.centred,
-        pair.centred_centers.T,
+        points,
+        own.T,
         body=body,
         num_scan_inputs=2,
         scan_input_axes=[1, 0],
@@ -160,6 +184,7 @@ def _product(kernel: KernelProduct, pair: _Pair) -> Tensor:
 
 _TERMS: dict[type[Kernel], Callable[[Any, _Pair], Tensor]] = {
     Constant: _constant,
+    Cosine: _cosine,
     Gaussian: _gaussian,
     KernelProduct: _product,
     KernelSum: _sum,

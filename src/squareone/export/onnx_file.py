@@ -54,8 +54,8 @@ def to_onnx(
     Parameters
     ----------
     estimator : RLSRegressor, RLSClassifier or Pipeline
-        Fitted. Before the estimator a pipeline may have StandardScaler, MinMaxScaler, MaxAbsScaler
-        and RobustScaler; of a search the best estimator is taken.
+        Fitted. Before the estimator a pipeline may have StandardScaler, MinMaxScaler, MaxAbsScaler,
+        RobustScaler and Normalizer; of a search the best estimator is taken.
     path : str or path-like
         The file; one that is there is replaced, once the new one is complete.
     dtype : {numpy.float64, numpy.float32}, optional
@@ -221,7 +221,7 @@ def _serialised(source: Source, graph: Graph, opset: int) -> bytes:
     """The file's contents, checked by onnx itself."""
     import onnx
 
-    from .. import __version__
+    from ..version import __version__
 
     opsets = [onnx.helper.make_opsetid("", int(opset))]
     kernel = source.estimator.kernel_

@@ -1,4 +1,4 @@
-"""The steps of a pipeline before the estimator: scalers, which multiply and add."""
+"""The steps of a pipeline before the estimator: scalers, which multiply, add and divide."""
 
 from __future__ import annotations
 
@@ -6,7 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
+from sklearn.preprocessing import (
+    MaxAbsScaler,
+    MinMaxScaler,
+    Normalizer,
+    RobustScaler,
+    StandardScaler,
+)
 
 from .graph import DOUBLE, Tensor
 
@@ -82,6 +88,19 @@ def _max_abs(scaler: MaxAbsScaler) -> Operations:
     )
 
 
+def _normalizer(scaler: Normalizer) -> Operations:
+    if scaler.norm != "l2":
+        msg = f'Normalizer(norm={scaler.norm!r}) cannot be exported: norm="l2" can be'
+        raise TypeError(msg)
+    return [(_of_unit_length, None)]
+
+
+def _of_unit_length(rows: Tensor, _: None) -> Tensor:
+    """Rows over their lengths; one of zeros stays."""
+    lengths = (rows * rows).sum_of_rows().sqrt()
+    return rows / lengths.where(lengths > 0.0, 1.0)
+
+
 def _chosen(*operations: tuple[Callable[[Tensor, Any], Tensor], Any, bool]) -> Operations:
     return [(operator, operand) for operator, operand, wanted in operations if wanted]
 
@@ -89,6 +108,7 @@ def _chosen(*operations: tuple[Callable[[Tensor, Any], Tensor], Any, bool]) -> O
 _OPERATIONS: dict[type, Callable[[Any], Operations]] = {
     MaxAbsScaler: _max_abs,
     MinMaxScaler: _min_max,
+    Normalizer: _normalizer,
     RobustScaler: _robust,
     StandardScaler: _standard,
 }

@@ -11,6 +11,7 @@ import numpy as np
 from ..arrays import Array
 from ..kernels import (
     Constant,
+    Cosine,
     Gaussian,
     Kernel,
     Laplacian,
@@ -70,14 +71,22 @@ class _Compared:
         """‖x‖‖c‖ (n, m)."""
         return np.outer(np.linalg.norm(self.X, axis=1), np.linalg.norm(self.C, axis=1))
 
-    def squares(self, sigma: Any) -> Array:
+    def _sizes(self, kernel: Gaussian | Matern | Laplacian) -> tuple[Array, Array]:
+        """|x| / σ and |c| / σ, less the origin, in the metric: of XR the sizes of what is added."""
+        x, c = (np.abs((rows - self.origin) / kernel.sigma) for rows in (self.X, self.C))
+        if kernel.metric is None:
+            return x, c
+        metric = np.abs(kernel.metric)
+        return (x * metric, c * metric) if metric.ndim == 1 else (x @ metric, c @ metric)
+
+    def squares(self, kernel: Gaussian | Matern) -> Array:
         """(‖x‖² + ‖c‖²) / σ², less the origin: what a squared distance is the difference of."""
-        x, c = ((rows - self.origin) / sigma for rows in (self.X, self.C))
+        x, c = self._sizes(kernel)
         return np.add.outer(np.einsum("ij,ij->i", x, x), np.einsum("ij,ij->i", c, c))
 
-    def sums(self) -> Array:
-        """Σ|x| + Σ|c|, less the origin (n, m)."""
-        return np.add.outer(*(np.abs(rows - self.origin).sum(axis=1) for rows in (self.X, self.C)))
+    def sums(self, kernel: Laplacian) -> Array:
+        """(Σ|x| + Σ|c|) / σ, less the origin (n, m)."""
+        return np.add.outer(*(sizes.sum(axis=1) for sizes in self._sizes(kernel)))
 
 
 def _value_and_error(kernel: Kernel, at: _Compared) -> tuple[Array, Array]:
@@ -99,11 +108,11 @@ def _polynomial(kernel: Polynomial, k: Array, at: _Compared) -> Array:
 
 
 def _gaussian(kernel: Gaussian, k: Array, at: _Compared) -> Array:
-    return k * (1.0 + at.squares(kernel.sigma))
+    return k * (1.0 + at.squares(kernel))
 
 
 def _matern(kernel: Matern, k: Array, at: _Compared) -> Array:
-    squares = at.squares(kernel.sigma)
+    squares = at.squares(kernel)
     if kernel.nu > 1:
         return k * (1.0 + 2.0 * kernel.nu * squares)
     # exp(−r) has a corner: near r = 0 the root turns a rounding of ε into one of √ε
@@ -112,11 +121,12 @@ def _matern(kernel: Matern, k: Array, at: _Compared) -> Array:
 
 
 def _laplacian(kernel: Laplacian, k: Array, at: _Compared) -> Array:
-    return k * (1.0 + at.sums() / kernel.sigma)
+    return k * (1.0 + at.sums(kernel))
 
 
 _ERRORS: dict[type[Kernel], Callable[[Any, Array, _Compared], Array]] = {
     Constant: lambda kernel, k, at: k,
+    Cosine: lambda kernel, k, at: np.full_like(k, 2.0),  # lengths are rounded, too
     Gaussian: _gaussian,
     Laplacian: _laplacian,
     Linear: lambda kernel, k, at: at.norms(),

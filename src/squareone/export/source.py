@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import Normalizer
 from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import Array
-from ..estimators.fitted_estimator import IntoFiles
 from ..models import Calibration, Hyperplane, KernelExpansion, SumOfExpansions
 from ..rows import rows_of
 from ..targets import Labels, Responses
@@ -34,7 +34,7 @@ class Source:
         """From an estimator, a pipeline that ends in one, or a search over either."""
         best = getattr(given, "best_estimator_", given)
         *scalers, estimator = flat_steps(best) if isinstance(best, Pipeline) else [best]
-        if not isinstance(estimator, IntoFiles):
+        if not hasattr(type(estimator), "_recorded"):
             msg = (
                 "to_onnx exports a fitted estimator of squareone, alone or at the end of a "
                 f"pipeline, got {type(given).__name__}"
@@ -45,7 +45,10 @@ class Source:
         check_steps(scalers)
         for step in (*scalers, estimator):
             check_is_fitted(step)
-        _check_model(estimator._recorded().model)
+        record = estimator._recorded()
+        _check_model(record.model)
+        if getattr(record, "unit_rows", False):  # a stream of rows of unit length
+            scalers = [*scalers, Normalizer()]
         return cls(scalers, estimator)
 
     @property
@@ -117,12 +120,16 @@ class Source:
     def unscaled(self, rows: Array) -> Array:
         """Rows that become ``rows`` by scaling, where there are such."""
         for scaler in reversed(self.scalers):
-            rows = scaler.inverse_transform(rows)
+            if not isinstance(scaler, Normalizer):  # rows of any length become those of unit length
+                rows = scaler.inverse_transform(rows)
         return np.asarray(rows)
 
 
 def _check_model(model: Any) -> None:
     """Refuse what has no graph."""
+    if not isinstance(model, KernelExpansion | Hyperplane | SumOfExpansions):
+        msg = "the nodes of a taxonomy cannot be exported: a graph holds one model, not a hierarchy"
+        raise TypeError(msg)
     if isinstance(model, SumOfExpansions):
         msg = f"a model of {len(model.parts)} kernels cannot be exported: fit with one kernel"
         raise TypeError(msg)

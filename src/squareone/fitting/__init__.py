@@ -1,1 +1,1 @@
-"""The procedure of a fit."""
+"""Fitting: the procedure from a checked request to a result that answers what is asked later."""

@@ -7,7 +7,6 @@ from collections.abc import Callable
 import numpy as np
 
 from ..errors import SingularSystemError
-from ..estimators.width import WidthFound
 from ..selection import (
     LeaveOneOut,
     Objective,
@@ -22,8 +21,9 @@ from ..selection import (
 from ..selection.alpha_grid import SINGLE_MARGIN
 from ..selection.bracketed_search import MOST_STEPS
 from ..solvers import CholeskyFactor, Factor, SpectralFactor
-from ..solvers.cost_counts import subset_size
+from ..solvers.exact.cholesky import subset_size
 from .problem import Problem
+from .width_search import WidthFound
 
 # An error in float64 up to this many times the one in float32 is what was promised.
 _AS_GOOD = 1.002

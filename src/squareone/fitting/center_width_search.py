@@ -1,41 +1,65 @@
-"""The width of a kernel, chosen by rectangles with some of the rows and centers."""
+"""The width of a kernel, chosen by fits with some of the rows and centers."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from dataclasses import astuple, replace
 
 import numpy as np
 
-from ..estimators.thin import rectangle_of
+from ..kernels import Kernel
 from ..kernels.widths import free_width, term_of, with_width
+from ..persistence.checkpoint import restore_random, state_of_random
 from ..selection import LeaveOneOut, bracketed_minimum, choose_automatically, evaluate
-from ..solvers.center_costs import THIN_WIDTH_CENTERS, THIN_WIDTH_ROWS, THIN_WIDTH_SAMPLE
+from ..solvers.contract import State
 from ..solvers.cost_counts import WIDTH_ROWS
+from ..solvers.few_centers.center_costs import (
+    CENTER_WIDTH_CENTERS,
+    CENTER_WIDTH_ROWS,
+    CENTER_WIDTH_SAMPLE,
+)
 from .problem import Problem
-from .width_search import Journal, Step
+from .width_search import Journal, Step, WidthFound
 
 _FARTHEST = 12.0 * float(np.log(2.0))
 
 
-def choose_thin_width(problem: Problem, start: Any) -> list[Step]:
-    """Choose the width that is ``"auto"`` by rectangles with some rows and centers.
+def choose_width_with_centers(
+    problem: Problem, start: Callable[[Problem], WidthFound]
+) -> tuple[Kernel, list[Step]]:
+    """The kernel with the width that is ``"auto"`` chosen by fits with some rows and centers.
 
     ``start`` is a search with all rows as centers, for few rows: it is run first.
     """
-    name = free_width(problem.kernel)
+    name, keeper = free_width(problem.kernel), problem.keeper
+    before = None if keeper is None else keeper.restored("width")
+    if before is not None:
+        return _restored(problem, name, before)
     few = problem.subset(problem.random_rows(WIDTH_ROWS))
-    few.searched_width = name
-    few.selector = None
-    found = start(few)
-    term = term_of(few.kernel, name)
-    sigma = term.sigma
+    found = start(replace(few, searched_width=name, selector=None))
+    sigma = term_of(found.kernel, name).sigma
     journal = Journal(problem.progress, found.steps)
     m = problem.plan.task.centers or problem.X.shape[0]
-    if problem.X.shape[0] > WIDTH_ROWS and np.ndim(sigma) == 0:
-        search = _WidthSearch(problem, name, float(sigma), min(m, THIN_WIDTH_CENTERS), journal)
+    if m < problem.X.shape[0] and np.ndim(sigma) == 0:
+        search = _WidthSearch(problem, name, float(sigma), min(m, CENTER_WIDTH_CENTERS), journal)
         sigma = search.run()
-    problem.kernel = with_width(problem.kernel, name, sigma)
-    return journal.steps
+    random = state_of_random(problem.rng)
+    if keeper is not None and random:
+        steps = np.array([astuple(step) for step in journal.steps], dtype=np.float64)
+        keeper.keep_now("width", {"sigma": np.asarray(sigma), "steps": steps, **random})
+    return with_width(problem.kernel, name, sigma), journal.steps
+
+
+def _restored(problem: Problem, name: str, state: State) -> tuple[Kernel, list[Step]]:
+    """The end of a search that another attempt has made."""
+    sigma = state["sigma"]
+    kernel = with_width(problem.kernel, name, sigma if sigma.ndim else float(sigma))
+    restore_random(problem.rng, state)
+    steps = [
+        Step(width, alpha, score, dof, int(rows), int(bits))
+        for width, alpha, score, dof, rows, bits in state["steps"].tolist()
+    ]
+    return kernel, steps
 
 
 class _WidthSearch:
@@ -45,9 +69,9 @@ class _WidthSearch:
         self, problem: Problem, name: str, sigma: float, centers: int, journal: Journal
     ) -> None:
         self._name, self._unit, self._journal = name, sigma, journal
-        self._part = problem.subset(problem.random_rows(THIN_WIDTH_ROWS))
+        self._part = problem.subset(problem.random_rows(CENTER_WIDTH_ROWS))
         self._own = self._part.random_rows(centers)
-        sample = self._part.random_rows(THIN_WIDTH_SAMPLE)
+        sample = self._part.random_rows(CENTER_WIDTH_SAMPLE)
         objective = self._part.objective
         if isinstance(objective.criterion, LeaveOneOut):
             objective = objective.with_criterion(LeaveOneOut(sample))
@@ -65,7 +89,7 @@ class _WidthSearch:
     def _error(self, log_scale: float) -> float:
         part, sigma = self._part, self._unit * float(np.exp(log_scale))
         kernel = with_width(part.kernel, self._name, sigma)
-        factor = rectangle_of(part, kernel, self._own)
+        factor = part.solver.trial(part.rectangle(kernel, self._own), part.Y)
         if isinstance(part.alpha, str):
             path = choose_automatically(self._objective, factor)
         else:

@@ -1,4 +1,4 @@
-"""What the factorisation still knows: about new rows, and about the rows of the fit.
+"""Diagnostics of a fit: intervals, deviations, influence, leverages, rows that are suspicious.
 
 New rows are an array (m, d) or a CSR matrix, whatever the rows of the fit are.
 """
@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array, blocks, product
+from ..centers.chosen_centers import draw_rows
 from ..kernels.base import check_range
 from ..kernels.tiles import kernel_rectangle
 from ..models import KernelExpansion
@@ -18,14 +19,24 @@ from ..models.jackknife_intervals import jackknife, jackknife_minmax, jackknife_
 from ..selection.error_bounds import may_err_by_margin
 from ..solvers import Factor
 from ..targets import Labels
-from .result import Record
+from .progress import Progress
+from .result import FitResult
 
+#: Rows of the fit up to which all leave-one-out models make intervals, and how many do beyond.
+FEW_LEFT_OUT, INTERVAL_ROWS = 4000, 1000
 # Numbers in a block of sensitivities: new rows times rows of the fit.
 _BLOCK = 8_388_608
 
 
-def intervals(record: Record, X: Any, coverage: float, method: str) -> Array:
-    """Intervals (m, t, 2) at the new rows ``X`` (m, d)."""
+def intervals(
+    record: FitResult,
+    X: Any,
+    coverage: float,
+    method: str,
+    loo_rows: int | str | None = None,
+    progress: Progress | None = None,
+) -> Array:
+    """Intervals (m, t, 2) at the new rows ``X`` (m, d), by so many rows that are left out."""
     result = np.empty((X.shape[0], record.alphas.size, 2), X.dtype)
     if method == "gaussian":
         from scipy.special import ndtri  # imported late: it would slow `import squareone`
@@ -35,7 +46,8 @@ def intervals(record: Record, X: Any, coverage: float, method: str) -> Array:
         result[..., 0], result[..., 1] = values - wide, values + wide
         return result
     record.check_rows()
-    errors = residuals(record)[record.kept].astype(X.dtype)
+    some = _left_out_rows(record, loo_rows, cheap=method == "jackknife")
+    errors = _errors_of(record, some).astype(X.dtype)
     rank = rank_of(coverage, errors.shape[0])
     if method == "jackknife":
         values = record.model.values(X)
@@ -43,19 +55,52 @@ def intervals(record: Record, X: Any, coverage: float, method: str) -> Array:
             result[:, j] = jackknife(values[:, j], errors[:, j], rank)
         return result
     ends = jackknife_plus if method == "jackknife+" else jackknife_minmax
-    for rows, columns, moves, values in _moves(record, X, "predict_interval"):
-        for j in columns:
-            result[rows, j] = ends(values[:, j], moves(j).T, errors[:, j], rank)
+    progress = progress or Progress.silent()
+    blocks_of_rows = len(_new_rows(X, record.kept.size))
+    with progress.stage("intervals", blocks_of_rows * len(record.by_alpha())):
+        for rows, columns, moves, values in _moves(record, X, "predict_interval", some, errors):
+            for j in columns:
+                result[rows, j] = ends(values[:, j], moves(j).T, errors[:, j], rank)
+            progress.step(f"{rows.stop:,} of {X.shape[0]:,} rows")
     return result
 
 
-def standard_deviations(record: Record, X: Any, *, noise: bool) -> Array:
+def _left_out_rows(record: FitResult, asked: int | str | None, *, cheap: bool) -> Array | None:
+    """Rows of the fit (q,), ascending, whose leave-one-out models make intervals; None: all.
+
+    Random ones will do: given the others they are exchangeable with a new row, and the models
+    without each of them are those of the jackknife+ for them alone, by a rule that knows the others
+    from the start. Where leave-one-out errors are known of some rows only, it is some of these.
+    """
+    n, known = record.kept.size, record.scored
+    if asked is None or (not isinstance(asked, str) and asked >= n):
+        return None
+    if isinstance(asked, str):
+        if known is None and (cheap or n <= FEW_LEFT_OUT):
+            return None
+        asked = n if cheap else INTERVAL_ROWS
+    pool = np.arange(n) if known is None or asked > known.size else known
+    return pool if asked >= pool.size else pool[draw_rows(pool.size, asked, _fixed())]
+
+
+def _fixed() -> np.random.RandomState:
+    return np.random.RandomState(0)
+
+
+def _errors_of(record: FitResult, some: Array | None) -> Array:
+    """Leave-one-out errors (q, t) of some rows of the fit, or of all."""
+    if some is None:
+        return residuals(record)[record.kept]
+    return record.columns[record.kept[some]] - record.left_out_values_of(some)
+
+
+def standard_deviations(record: FitResult, X: Any, *, noise: bool) -> Array:
     """Of the posterior of f, or of a new y, at rows ``X`` (m, d) → (m, t), in the units of y."""
     result = np.empty((X.shape[0], record.alphas.size), X.dtype)
     with record.answering("return_std") as factor:
         scales = record.scales
         for alpha, columns in record.by_alpha():
-            for rows in _new_rows(record, X):
+            for rows in _new_rows(X, record.kept.size):
                 prior = _prior(record, X[rows])
                 variances = factor.variances(alpha, _queries(record, factor, X[rows]), prior)
                 variances = np.maximum(variances, 0.0) + (alpha if noise else 0.0)
@@ -63,45 +108,50 @@ def standard_deviations(record: Record, X: Any, *, noise: bool) -> Array:
     return result
 
 
-def influence(record: Record, X: Any) -> Array:
+def influence(record: FitResult, X: Any) -> Array:
     """f_{−i}(x) − f(x) (m, n, t): what leaving out each of the user's rows changes."""
     record.check_rows()
     t = record.alphas.size
     result = np.zeros((X.shape[0], record.n_rows, t), X.dtype)
-    for rows, columns, moves, _ in _moves(record, X, "influence"):
+    errors = residuals(record)[record.kept].astype(X.dtype)
+    for rows, columns, moves, _ in _moves(record, X, "influence", None, errors):
         for j in columns:
             result[rows, record.kept, j] = -moves(j).T
     return result
 
 
-def residuals(record: Record) -> Array:
+def residuals(record: FitResult) -> Array:
     """Leave-one-out errors (n, t) of all the user's rows; plain ones for rows of weight zero."""
     return record.columns - record.leave_one_out_values
 
 
-def leverages(record: Record) -> Array:
+def leverages(record: FitResult) -> Array:
     """dŷ_i/dy_i (n, t) of all the user's rows; zero for rows of weight zero."""
     result = np.zeros((record.n_rows, record.alphas.size))
     result[record.kept] = 1.0 - record.complements
     return result
 
 
-def gacv(record: Record) -> Array:
+def gacv(record: FitResult) -> Array:
     """Mean square of r / (1 − tr H/n), weighted by w, for every target (t,), in its units."""
     shares = record.relative_complements / record.relative_complements.mean(axis=0)
     squares = np.square(shares * residuals(record)[record.kept])
     return np.average(squares, axis=0, weights=record.sample.weights)
 
 
-def may_err(record: Record) -> Array:
-    """Rows of the fit and target columns (n, t) that may be wrong when the row is left out."""
+def may_err(record: FitResult, thresholds: Array | float) -> Array:
+    """Rows of the fit and target columns (n, t) that may be wrong when the row is left out.
+
+    A column is wrong where its value is not on the right side of its threshold (t,).
+    """
     weights = np.ones(record.kept.size) if record.sample.weights is None else record.sample.weights
     penalties = record.alphas / weights[:, None]
     fitted = record.complements * residuals(record)[record.kept]
-    return may_err_by_margin(record.columns[record.kept], fitted, record.diagonal, penalties)
+    Y = record.columns[record.kept]
+    return may_err_by_margin(Y, fitted, record.diagonal, penalties, thresholds)
 
 
-def suspicion(record: Record) -> Array:
+def suspicion(record: FitResult) -> Array:
     """How little the other rows believe the target of each row of the fit (n,): greater is worse.
 
     For classes by how much the leave-one-out values prefer another one; for labels the worst of
@@ -125,29 +175,32 @@ def suspicion(record: Record) -> Array:
 
 
 def _moves(
-    record: Record, X: Any, name: str
+    record: FitResult, X: Any, name: str, some: Array | None, errors: Array
 ) -> Iterator[tuple[slice, Array, Callable[[int], Array], Array]]:
-    """New rows, target columns, f(x) − f_{−i}(x) (n, b) of a column, and predictions (b, t)."""
+    """New rows, target columns, f(x) − f_{−i}(x) (q, b) of a column, and predictions (b, t).
+
+    For rows i of the fit with ``errors`` (q, t): ``some`` (q,), or all.
+    """
     model = record.model
-    errors = residuals(record)[record.kept].astype(X.dtype)
     with record.answering(name) as factor:
         for alpha, columns in record.by_alpha():
-            for rows in _new_rows(record, X):
+            for rows in _new_rows(X, record.kept.size):
                 queries = _queries(record, factor, X[rows])
                 if factor.takes_rows:
                     values = model.values(queries)
                 else:  # the kernel is there
                     values = product(queries, model.coefficients)
                     values += model.intercepts.astype(values.dtype)
-                moves = factor.moves(alpha, queries, errors, record.unit)
+                moves = factor.moves(alpha, queries, errors, record.unit, some)
                 yield rows, columns, moves, values
 
 
-def _new_rows(record: Record, X: Any) -> list[slice]:
-    return blocks(X.shape[0], max(1, _BLOCK // record.kept.size))
+def _new_rows(X: Any, n: int) -> list[slice]:
+    """New rows whose kernel values with ``n`` rows of the fit are held at a time."""
+    return blocks(X.shape[0], max(1, _BLOCK // n))
 
 
-def _queries(record: Record, factor: Factor, X: Any) -> Any:
+def _queries(record: FitResult, factor: Factor, X: Any) -> Any:
     """Rows (b, d) as the factorisation asks for them: themselves, or their kernel values (b, n)."""
     model = record.model
     if factor.takes_rows or not isinstance(model, KernelExpansion):
@@ -158,7 +211,7 @@ def _queries(record: Record, factor: Factor, X: Any) -> Any:
     return kernel_rectangle(model.kernel, X, model.centers)
 
 
-def _prior(record: Record, X: Any) -> Array:
+def _prior(record: FitResult, X: Any) -> Array:
     """k(x, x) (b,) where it is known and asked for."""
     if record.sample.given:
         msg = (

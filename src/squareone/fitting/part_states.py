@@ -12,18 +12,11 @@ from ..arrays import Array
 from ..kernels import Kernel
 from ..models import CALIBRATIONS, Calibration, from_state
 from ..persistence import FLOATS, INTEGERS, Fields, refuse
-from ..selection import (
-    Folds,
-    GeneralisedCrossValidation,
-    LeaveOneOut,
-    MarginalLikelihood,
-    Path,
-)
+from ..planning import Plan, Task
+from ..planning.machine_speed import KINDS
+from ..selection import Folds, GeneralisedCrossValidation, LeaveOneOut, MarginalLikelihood, Path
 from ..selection.criteria import Criterion, Fold
-from ..solvers import Plan, Task
-from ..solvers.calibration import Work
-from ..solvers.speed_probes import PROBES
-from ..solvers.task import Candidate
+from ..solvers.contract import Candidate, Work
 from ..targets import Code, Coding, Labels, Responses
 
 Plain = TypeVar("Plain")
@@ -92,10 +85,15 @@ def check_kernel(kernel: Kernel, d: int, where: str) -> None:
     """Refuse a kernel that is not ready for rows of ``d`` features."""
     kernel.check_parameters()
     for name, value in kernel.get_params(deep=True).items():
+        metric = name.rpartition("__")[2] == "metric"
+        if metric and value is None:
+            continue
         if value is None or isinstance(value, str | list):
             refuse(where, f"{name} is not a number yet")
-        several = isinstance(value, np.ndarray)
-        if several and not (name.endswith("sigma") and value.shape == (d,)):
+        if not isinstance(value, np.ndarray):
+            continue
+        for_features = value.shape[:1] if metric else value.shape
+        if for_features != (d,) or not (metric or name.endswith("sigma")):
             refuse(where, f"{name} has shape {value.shape}, and there are {d} features")
 
 
@@ -120,6 +118,10 @@ def calibration_from(found: Fields, t: int) -> Calibration:
         with Fields(arrays, f"{found.where}.arrays") as each:
             arrays = {name: each.array(name, (None,), FLOATS + INTEGERS) for name in arrays}
         calibration = from_state(method, arrays, exclusive=exclusive)
+        if not (arrays.get("slopes", np.ones(1)) > 0).all():
+            refuse(found.where, "probabilities have to increase with the values")
+        if arrays.get("offsets", np.ones(t)).shape != (t,):
+            refuse(found.where, f"offsets do not belong to {t} columns")
     seen = calibration.probabilities(np.zeros((1, t)))
     if seen.shape != (1, t) or not ((seen >= 0) & (seen <= 1)).all():
         refuse(found.where, f"it does not make probabilities of {t} values")
@@ -131,7 +133,9 @@ def calibration_from(found: Fields, t: int) -> Calibration:
 
 def of_path(path: Path | None) -> dict[str, Array] | None:
     """Its columns."""
-    return None if path is None else {f.name: getattr(path, f.name) for f in fields(Path)}
+    if path is None:
+        return None
+    return {f.name: getattr(path, f.name) for f in fields(Path) if f.name != "squares"}
 
 
 def path_from(found: Fields, columns: int) -> Path:
@@ -142,14 +146,21 @@ def path_from(found: Fields, columns: int) -> Path:
         if size == 0 or (np.diff(alphas) <= 0).any():
             refuse(found.where, "λ are not ascending")
         table = (columns, size)
+        chosen = found.array("chosen", (columns,), INTEGERS, least=0)
+        if not chosen.max() < size:
+            refuse(found.where, "chosen does not say which λ these are")
         return Path(
             alphas,
             found.array("scores", table, finite=False),
             found.array("errors", table, finite=False),
             found.array("bias", table, finite=False),
+            found.array("tie", table, finite=False),
             found.array("reported", table, finite=False),
             found.array("dof", (size,), finite=False),
             found.array("bits", (size,), INTEGERS, least=1),
+            found.array("residuals", (size,), finite=False),
+            np.empty((0, size)),
+            chosen,
         )
 
 
@@ -215,6 +226,7 @@ def plan_from(found: Fields) -> Plan:
             found.take("reason", str),
             found.take("memory_limit", float),
             {name: float(seconds) for name, seconds in found.take("stages", dict).items()},
+            tuple(str(name) for name in found.take("untried", tuple)),
         )
         if plan.solver not in [candidate.solver for candidate in candidates]:
             refuse(found.where, f"solver {plan.solver!r} is not among the candidates")
@@ -228,7 +240,7 @@ def _candidate(found: Fields) -> Candidate:
             for values in found.take("work", tuple)
         )
         for part in work:
-            if part.kind not in PROBES or part.bits not in (32, 64):
+            if part.kind not in KINDS or part.bits not in (32, 64):
                 refuse(found.where, f"{part.kind}-{part.bits} is not known")
         return Candidate(
             found.take("solver", str),

@@ -1,4 +1,4 @@
-"""How far a fit is: lines or bars for a person who waits."""
+"""Progress display of a fit: lines on stderr, or bars on a terminal where rich is installed."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing import current_process
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 # Seconds: nothing is shown of work that takes less.
 _WORTH_SHOWING = 1.0
-# Seconds without a word before a line says that the work goes on.
+# Seconds without a line after which one says that the work goes on.
 _SILENCE = 30.0
 # Seconds between two looks at the clock from the background.
 _TICK = 0.25
-# Two fits in threads must not both find the terminal free.
-_opening = threading.Lock()
+# For all fits: a line is written whole, and of two in threads only one finds the terminal free.
+_lock = threading.RLock()
 
 
 @dataclass
@@ -28,28 +28,15 @@ class _Stage:
     began: float
     depth: int
     done: int = 0
-    bar: Any = None
+    bar: Any = None  # the number of its bar in rich's display
 
-    def how_far(self, now: float) -> str:
+    def steps_done(self, now: float) -> str:
         """``3 of 14, about 44 s left``; the estimate supposes that all steps take the same time."""
         if self.steps is None or self.done > self.steps:
             return f"{self.done} done" if self.done else ""
         left = (now - self.began) * (self.steps - self.done) / max(self.done, 1)
         about = f", about {readable_time(left)} left" if 0 < self.done < self.steps else ""
         return f"{self.done} of {self.steps}{about}"
-
-
-class Listener(Protocol):
-    """Who else wants to know how far a fit is."""
-
-    def begin(self, name: str, steps: int | None) -> None:
-        """A stage begins."""
-
-    def step(self, text: str) -> None:
-        """A step of the innermost stage is done."""
-
-    def end(self) -> None:
-        """The innermost stage is done."""
 
 
 class Progress:
@@ -71,7 +58,8 @@ class Progress:
         that, a first stage that is a single call of LAPACK, which holds Python's lock, is not
         announced before it ends.
     tasks : Tasks or None
-        The view of scikit-learn's callbacks.
+        Told of the same by ``begin(name, steps)``, ``step(text)`` and ``end()``: the view of
+        scikit-learn's callbacks.
     clock : callable
         Seconds, only ever more.
     background : bool
@@ -91,7 +79,7 @@ class Progress:
         *,
         title: str = "squareone",
         lengthy: bool = False,
-        tasks: Listener | None = None,
+        tasks: Any = None,
         clock: Callable[[], float] = time.monotonic,
         background: bool = True,
     ) -> None:
@@ -101,12 +89,11 @@ class Progress:
         self._tasks = tasks
         self._clock = clock
         self._background = background
-        self._lock = threading.RLock()
-        self._uses = 0
-        self._began = self._spoke = clock()
+        self._began = self._last_line = clock()
+        self._uses = 0  # with-blocks that are open
         self._stages: list[_Stage] = []  # those under way, the outermost first
-        self._held: list[str] = []  # said before the first second was over
-        self._open = False
+        self._early: list[str] = []  # lines before the first second was over
+        self._visible = False
         self._bars: Any = None
         self._finished = threading.Event()
 
@@ -117,22 +104,25 @@ class Progress:
 
     def __enter__(self) -> Self:
         """Keep one display over several stages; optional around a single one."""
-        with self._lock:
+        with _lock:
             self._uses += 1
             if self._uses == 1 and self._verbose and self._background:
                 self._finished = threading.Event()
-                watch = threading.Thread(target=self._watch, args=[self._finished], daemon=True)
-                watch.start()
+                threading.Thread(target=self._watch, args=[self._finished], daemon=True).start()
         return self
 
     def __exit__(self, *exception: object) -> None:
-        with self._lock:
+        with _lock:
             self._uses -= 1
             if self._uses == 0:
                 self._finished.set()
-                bars, self._bars, self._open = self._bars, None, False
+                bars, self._bars, self._visible = self._bars, None, False
                 if bars is not None:
                     bars.stop()
+
+    def _watch(self, finished: threading.Event) -> None:
+        while not finished.wait(_TICK):
+            self.tick()
 
     @contextmanager
     def stage(self, name: str, steps: int | None = None) -> Iterator[None]:
@@ -145,35 +135,32 @@ class Progress:
             How many calls of :meth:`step` to expect, at most; None if that is not known.
         """
         with self:
-            self._begin(name, steps)
+            if self._tasks is not None:
+                self._tasks.begin(name, steps)
+            with _lock:
+                stage = _Stage(name, steps, self._clock(), len(self._stages))
+                visible = self._is_visible()
+                self._stages.append(stage)
+                if visible:
+                    self._announce(stage)
             how = "stopped after "
             try:
                 yield
                 how = ""
             finally:
-                self._end(how)
+                self._end(stage, how)
+                if self._tasks is not None and not how:
+                    self._tasks.end()
 
-    def _begin(self, name: str, steps: int | None) -> None:
-        if self._tasks is not None:
-            self._tasks.begin(name, steps)
-        with self._lock:
-            stage = _Stage(name, steps, self._clock(), len(self._stages))
-            shown = self._shown()
-            self._stages.append(stage)
-            if shown:
-                self._announce(stage)
-
-    def _end(self, how: str) -> None:
-        with self._lock:
-            stage = self._stages.pop()
+    def _end(self, stage: _Stage, how: str) -> None:
+        with _lock:
+            self._stages.pop()
             spent = self._clock() - stage.began
-            if self._shown() and stage.depth == 0 and spent >= _WORTH_SHOWING:
+            if self._is_visible() and stage.depth == 0 and spent >= _WORTH_SHOWING:
                 steps = f", {stage.done} step{'s' * (stage.done > 1)}" if stage.done else ""
-                self._say(f"{stage.name}{steps}: {how}{readable_time(spent)}")
+                self._write(f"{stage.name}{steps}: {how}{readable_time(spent)}")
             if stage.bar is not None and self._bars is not None:
                 self._bars.remove_task(stage.bar)
-        if self._tasks is not None and not how:
-            self._tasks.end()
 
     def step(self, text: str, score: float | None = None) -> None:
         """One unit of the innermost stage is done.
@@ -187,16 +174,16 @@ class Progress:
         """
         stage = self._stages[-1]
         stage.done += 1
-        if self._tasks is not None and (stage.steps is None or stage.done <= stage.steps):
+        counted = stage.steps is not None and stage.done <= stage.steps
+        if self._tasks is not None and (counted or stage.steps is None):
             self._tasks.step(text)
-        with self._lock:
-            shown = self._shown()
+        with _lock:
+            visible = self._is_visible()
             if self._verbose > 1:
-                counted = stage.steps is not None and stage.done <= stage.steps
                 of = f" of {stage.steps}" if counted else ""
                 value = "" if score is None else f", score = {score:.6g}"
                 line = f"{self._where()}, {stage.done}{of}: {text}{value}"
-                self._say(line) if shown else self._held.append(line)
+                self._write(line) if visible else self._early.append(line)
             self._draw(stage)
         self.tick()
 
@@ -206,52 +193,48 @@ class Progress:
 
     def tick(self) -> None:
         """Open the display if it is time, or say that the work goes on; for the background."""
-        with self._lock:
-            if not self._shown() or self._bars is not None or not self._stages:
+        with _lock:
+            if not self._is_visible() or self._bars is not None or not self._stages:
                 return
             now, stage = self._clock(), self._stages[0]
-            if now - self._spoke >= _SILENCE:
-                far = stage.how_far(now)
+            if now - self._last_line >= _SILENCE:
+                done = stage.steps_done(now)
                 spent = f"{readable_time(now - stage.began)} so far"
-                self._say(f"{self._where()}: {f'{far}, ' if far else ''}{spent}")
-
-    def _watch(self, finished: threading.Event) -> None:
-        while not finished.wait(_TICK):
-            self.tick()
+                self._write(f"{self._where()}: {f'{done}, ' if done else ''}{spent}")
 
     def _where(self) -> str:
         return " > ".join(stage.name for stage in self._stages)
 
-    def _shown(self) -> bool:
+    def _is_visible(self) -> bool:
         """Whether there is a display; opens it when its time has come."""
         due = self._verbose and self._uses and self._clock() - self._began >= self._delay
-        if due and not self._open:
-            self._open = True
+        if due and not self._visible:
+            self._visible = True
             self._bars = _bars(self._clock)
-            for line in self._held:
-                self._say(line)
-            self._held.clear()
+            for line in self._early:
+                self._write(line)
+            self._early.clear()
             for stage in self._stages:
                 self._announce(stage)
-        return self._open
+        return self._visible
 
     def _announce(self, stage: _Stage) -> None:
         if self._bars is not None:
             description = "  " * stage.depth + stage.name
-            stage.bar = self._bars.add_task(description, total=stage.steps, far="")
+            stage.bar = self._bars.add_task(description, total=stage.steps, done="")
             self._bars.tasks[-1].start_time = stage.began
             self._draw(stage)
         elif stage.depth == 0 and not (self._verbose > 1 and stage.done):  # its steps named it
-            self._say(f"{stage.name} ...")
+            self._write(f"{stage.name} ...")
 
     def _draw(self, stage: _Stage) -> None:
         if stage.bar is not None and self._bars is not None:
-            far = stage.how_far(self._clock())
-            self._bars.update(stage.bar, completed=stage.done, far=far)
+            done = stage.steps_done(self._clock())
+            self._bars.update(stage.bar, completed=stage.done, done=done)
             self._bars.refresh()  # at once: what follows may hold Python's lock for long
 
-    def _say(self, line: str) -> None:
-        self._spoke = self._clock()
+    def _write(self, line: str) -> None:
+        self._last_line = self._clock()
         line = f"[{self._title}] {line}"
         if self._bars is not None:
             self._bars.console.print(line, markup=False, highlight=False, soft_wrap=True)
@@ -279,7 +262,7 @@ def _is_terminal(stream: Any) -> bool:
 
 
 def _terminal() -> Any:
-    """A console on stderr; None where bars cannot be drawn, or would be drawn over others."""
+    """rich's console on stderr; None where bars cannot be drawn, or would be drawn over others."""
     if not _is_terminal(sys.stderr) or current_process().name != "MainProcess":
         return None
     try:
@@ -294,24 +277,23 @@ def _terminal() -> Any:
 
 
 def _bars(clock: Callable[[], float]) -> Any:
-    """A live display that has been started, or None."""
-    with _opening:
-        console = _terminal()
-        if console is None:
-            return None
-        from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
-        from rich.progress import Progress as Bars
+    """rich's display of bars, started; None where there is no terminal for it."""
+    console = _terminal()
+    if console is None:
+        return None
+    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as Bars
 
-        bars = Bars(
-            TextColumn("{task.description}", markup=False),
-            BarColumn(),
-            TimeElapsedColumn(),
-            TextColumn("{task.fields[far]}", markup=False),
-            console=console,
-            transient=True,
-            get_time=clock,
-            # what is printed passes above the bars, but not from a file to the terminal
-            redirect_stdout=_is_terminal(sys.stdout),
-        )
-        bars.start()
-        return bars
+    bars = Bars(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[done]}", markup=False),
+        console=console,
+        transient=True,
+        get_time=clock,
+        # what is printed passes above the bars, but not from a file to the terminal
+        redirect_stdout=_is_terminal(sys.stdout),
+    )
+    bars.start()
+    return bars

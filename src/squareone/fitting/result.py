@@ -1,4 +1,4 @@
-"""What a fit leaves behind: the model, and the answers that are computed when first asked for."""
+"""The result of a fit: the model, and answers that are computed when first asked for."""
 
 from __future__ import annotations
 
@@ -6,43 +6,74 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from functools import cached_property
 from threading import RLock
+from typing import Any, Self
 
 import numpy as np
 
 from ..arrays import Array
 from ..errors import EstimateWarning, MemoryLimitError
-from ..estimators.lasting import Lasting
-from ..estimators.sample import Sample
-from ..estimators.walk import Outcome, cholesky_is_safe, report_conditioning
+from ..models import Hyperplane, KernelExpansion
+from ..models.probabilities import Calibration
+from ..persistence import Fields
+from ..persistence.checkpoint import Checkpoint
 from ..planning.memory import memory_limit as bytes_allowed
 from ..planning.memory import readable
-from ..selection import LeaveOneOut, MarginalLikelihood, Path, evaluate
+from ..selection import (
+    LeaveOneOut,
+    MarginalLikelihood,
+    Objective,
+    Path,
+    comparable_values,
+    evaluate,
+)
+from ..selection.criteria import HeldOut
 from ..selection.likelihood import contrasts
-from ..solvers import CholeskyFactor, Factor, SpectralFactor
+from ..solvers import CholeskyFactor, Factor, SpectralFactor, Weighting
 from ..solvers.cost_counts import AT_ONCE
+from ..solvers.exact.cholesky import cholesky_is_safe
+from ..solvers.registry import listed
 from ..targets import Labels, Responses
-from .problem import Problem
+from .problem import Problem, Sample
+from .result_state import fill_from, state_of
+from .status_warnings import warn_of_rounding
+from .width_search import Step
 
 # Share of the squared leave-one-out error beyond which an estimate is not relied on.
 _DOUBTFUL = 0.25
 
-_resting: ContextVar[bool] = ContextVar("resting", default=False)
+_not_computing: ContextVar[bool] = ContextVar("resting", default=False)
 
 
 @contextmanager
-def at_rest() -> Iterator[None]:
+def without_computing() -> Iterator[None]:
     """Inside, what would need the factorisation is an attribute that is not there."""
-    before = _resting.set(True)
+    before = _not_computing.set(True)
     try:
         yield
     finally:
-        _resting.reset(before)
+        _not_computing.reset(before)
 
 
-class Record(Lasting):
-    """The outcome of a fit.
+@dataclass(frozen=True)
+class Solution:
+    """The end of the procedure: λ per target (t,), the model, the factorisation, the path if any.
+
+    ``steps`` are the looks of a search for the kernel width.
+    """
+
+    problem: Problem
+    factor: Factor
+    model: KernelExpansion | Hyperplane
+    alphas: Array
+    path: Path | None
+    steps: list[Step]
+
+
+class FitResult:
+    """The result of a fit: the model, and what is asked later.
 
     Where λ was chosen, where it costs next to nothing, or where they are needed ``at_once``, the
     score and the leave-one-out values are computed at once; for one given λ and many rows on first
@@ -51,62 +82,134 @@ class Record(Lasting):
     needs it.
     """
 
-    def __init__(
-        self,
-        problem: Problem,
-        outcome: Outcome,
-        targets: Responses | Labels,
-        *,
-        keep_factor: bool,
-        memory_limit: float | str | None = None,
-        at_once: bool = False,
-    ) -> None:
+    targets: Responses | Labels
+    model: KernelExpansion | Hyperplane
+    alphas: Array
+    kept: Array
+    steps: list[Step]
+    keep_factor: bool
+    memory_limit: float | str | None
+    per_target: bool
+    sample: Sample
+    unit: float
+    diagonal: Array
+    calibration: Calibration | None
+    calibrated_by: str | None
+    scale: float | None
+    class_weights: Array | None
+    iterations: int
+    residual: float
+    scored: Array | None
+    dropped_centers: Array
+    _explained: float | None
+    _dropped_values: Array
+    _dropped_columns: Array
+    _chosen_path: Path | None
+    _width: float
+    _objective: Objective | None
+    _factor: Factor | None
+    _lock: Any
+    _checkpoint: Checkpoint | None
+
+    def __init__(self, solution: Solution) -> None:
+        problem, factor, path = solution.problem, solution.factor, solution.path
+        request = problem.request
         self._lock = RLock()
-        self.targets = targets
-        self.model = outcome.model
-        self.alphas = outcome.alphas
+        self.targets = request.targets
+        self.model = solution.model
+        self.alphas = solution.alphas
         self.kept = problem.kept
-        self.steps = outcome.steps
-        self.keep_factor = keep_factor
-        self.memory_limit = memory_limit
+        self.steps = solution.steps
+        self.keep_factor = request.keep_factor
+        self.memory_limit = request.memory_limit
         self.per_target = problem.objective.per_target
         # the model's own copy of the rows, where it has one: the user's may change
-        rows = None if problem.thin else getattr(outcome.model, "centers", None)
+        rows = None if problem.few_centers else getattr(solution.model, "centers", None)
         self.sample = Sample(
             np.empty((0, problem.X.shape[1]), problem.X.dtype) if rows is None else rows,
             problem.Y,
             problem.weights,
             problem.intercept,
             problem.kernel,
-            thin=problem.thin,
+            few_centers=problem.few_centers,
         )
         self.unit = problem.unit
         self.diagonal = _diagonal(problem)
         self._explained: float | None = None
-        self.dropped_centers = outcome.factor.dropped_centers
+        self.dropped_centers = factor.dropped_centers
         self._objective = problem.objective
-        self._dropped_values = problem.values_aside(outcome.model)
+        self._dropped_values = problem.values_aside(solution.model)
         self._dropped_columns = problem.dropped_columns
-        self.calibration = self.calibrated_by = self.scale = None
-        self._walked = outcome.path
+        self.calibration = self.calibrated_by = self.scale = self.class_weights = None
+        self._chosen_path = path
         self._width = problem.width()
-        self._factor = outcome.factor
-        cheap = outcome.factor.leverages_at_hand
+        self._factor = factor
+        cheap = factor.leverages_at_hand
         self.scored = problem.scored
-        few = self.scored is None and (outcome.path is not None or _negligible(problem))
-        now = at_once or (cheap and few)
+        few = self.scored is None and (path is not None or _negligible(problem))
+        now = _needs_left_out(problem) or (cheap and few)
         if now and self.kept.size > 1:
             with problem.stage("leave-one-out values"):
                 _ = self._path("") if few else None, self.scored_values
-        self.iterations, self.residual = outcome.factor.iterations, outcome.factor.residual
-        if keep_factor:
-            outcome.factor.settle()
-        if not keep_factor:
+        self.iterations, self.residual = factor.iterations, factor.residual
+        self._checkpoint = problem.keeper
+        if self.keep_factor:
+            factor.settle()
+        else:
             self._factor = None
 
-    def _prepare_to_last(self) -> None:
+    def forget_checkpoint(self) -> None:
+        """Remove the file in which the fit was kept on its way: it is complete."""
+        if self._checkpoint is not None:
+            self._checkpoint.done()
+            self._checkpoint = None
+
+    @classmethod
+    def from_state(cls, found: Fields) -> Self:
+        """The result whose :meth:`state` was written to a file; refused where it cannot be one."""
+        result = cls.__new__(cls)
+        result._lock, result._checkpoint = RLock(), None
+        fill_from(result, found)
+        return result
+
+    def state(self) -> dict[str, Any]:
+        """All that a file keeps: see :func:`~squareone.fitting.result_state.state_of`."""
+        return state_of(self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        self.compute_before_saving()
+        state = {**vars(self), "_factor": None, "_objective": self.objective_to_save()}
+        del state["_lock"]
+        state.pop("_checkpoint", None)
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, _lock=RLock(), _checkpoint=None)
+
+    def objective_to_save(self) -> Objective | None:
+        """The objective, unless it is done with, or has a scorer inside, which is code."""
+        objective = self._objective
+        done = self._chosen_path is not None or objective is None or objective.scorer is not None
+        return None if done else objective
+
+    @property
+    def scored_rows(self) -> Array:
+        """Rows of the fit (s,) by whose left-out values it is judged: all, or random ones."""
+        return np.arange(self.kept.size) if self.scored is None else self.scored
+
+    @property
+    def n_rows(self) -> int:
+        """All the user's rows, those of weight zero too."""
+        return self.kept.size + self._dropped_values.shape[0]
+
+    @property
+    def n_features(self) -> int:
+        """Columns of the user's rows; with a precomputed kernel as many as rows."""
+        return self.n_rows if self.sample.given else self.sample.X.shape[1]
+
+    def compute_before_saving(self) -> None:
         """The leave-one-out values that probabilities need, where rows are not kept."""
-        remade = not (self.sample.linear or self.sample.given or self.sample.thin)
+        remade = not (self.sample.linear or self.sample.given or self.sample.few_centers)
         if self.calibrated_by is None or self._factor is None or remade or self.kept.size < 2:
             return
         _ = self.scored_values
@@ -130,12 +233,12 @@ class Record(Lasting):
                     self._factor = None
 
     def _kept_or_made(self, name: str) -> Factor:
-        if _resting.get():
+        if _not_computing.get():
             msg = f"{name} has not been computed yet"
             raise AttributeError(msg)
         if self._factor is not None:
             return self._factor
-        if self.sample.linear or self.sample.given or self.sample.thin:
+        if self.sample.linear or self.sample.given or self.sample.few_centers:
             kind = "a linear model" if self.sample.linear else "a model with centers"
             why = f"{kind} does not keep the rows it was fitted to"
             if self.sample.given:
@@ -176,15 +279,16 @@ class Record(Lasting):
 
     def _path(self, name: str) -> Path:
         """The path; for a given λ its one point, computed now, for the attribute ``name``."""
-        if self._walked is None:
+        if self._chosen_path is None:
             self.check_rows()
             if self._objective is None:
                 msg = f"{name} was not computed before the estimator was pickled: fit again"
                 raise AttributeError(msg)
             with self.answering(name) as factor:
-                self._walked = evaluate(self._objective, factor, self.alphas[:1])
-                report_conditioning(factor, self.alphas)
-        return self._walked
+                path = evaluate(self._objective, factor, self.alphas[:1])
+                self._chosen_path = path.decided(path.best())
+                self._warn_of_rounding(factor)
+        return self._chosen_path
 
     def path(self, name: str) -> dict[str, Array]:
         """One array per column, ``alpha`` ascending."""
@@ -196,6 +300,8 @@ class Record(Lasting):
         columns["standard_error"] = errors
         if path.bias.any():
             columns["bias"] = path.bias.mean(axis=0)
+        if path.residuals.any():
+            columns["residual"] = path.residuals
         columns |= {"effective_dof": path.dof, "bits": path.bits}
         if self.steps:
             return self._with_steps(columns)
@@ -203,7 +309,7 @@ class Record(Lasting):
 
     def _with_steps(self, columns: dict[str, Array]) -> dict[str, Array]:
         """The looks of the search for the width first, with the columns that only they need."""
-        last = self._walked.alphas.size if self._walked is not None else 0
+        last = self._chosen_path.alphas.size if self._chosen_path is not None else 0
         seen = {
             "alpha": [step.alpha for step in self.steps],
             "score": [step.score for step in self.steps],
@@ -224,7 +330,8 @@ class Record(Lasting):
 
     def _at_best(self, path: Path, values: Array) -> float | Array:
         """``values`` (c, L) at the chosen λ: a number, or (t,) with one λ per target."""
-        best = path.best()
+        best = path.chosen
+        assert best is not None
         chosen = values[np.arange(best.size) % values.shape[0], best]
         return chosen if self.per_target else float(chosen[0])
 
@@ -236,7 +343,8 @@ class Record(Lasting):
     def degrees_of_freedom(self, name: str) -> float | Array:
         """Trace of the hat matrix at the chosen λ; one per target if λ is."""
         path = self._path(name)
-        chosen = np.unique(path.best())
+        assert path.chosen is not None
+        chosen = np.unique(path.chosen)
         if np.isnan(path.dof[chosen]).any():  # λ was chosen without it
             with self.answering(name) as factor:
                 for i in chosen:
@@ -245,10 +353,10 @@ class Record(Lasting):
 
     def explained_trace(self, name: str) -> float:
         """tr(K̃)/tr(K) for the centers of the fit."""
-        if not self.sample.thin:
+        if not self.sample.few_centers:
             msg = (
-                f'{name} is for a fit with centers by "rectangle", "nystrom" or "pcg", not for a '
-                "subset or for all rows"
+                f"{name} is for a fit with centers by {_own_coefficients()}, not for a subset or "
+                "for all rows"
             )
             raise AttributeError(msg)
         if self._explained is None:
@@ -281,10 +389,9 @@ class Record(Lasting):
         values = np.empty((self.n_rows, Y.shape[1]), Y.dtype)
         values[self.dropped] = self._dropped_values
         with self.answering("loo_predictions_") as factor:
-            for alpha, columns in self.by_alpha():
-                _, errors = LeaveOneOut().held_out(factor, np.array([alpha]))
-                values[np.ix_(self.kept, columns)] = (Y - errors[:, :, 0])[:, columns] * self.unit
-            report_conditioning(factor, self.alphas)
+            errors = factor.weighting.unscale(factor.left_out_by_target(self.alphas))
+            values[self.kept] = (Y - errors) * self.unit
+            self._warn_of_rounding(factor)
             if factor.estimated:
                 self._report_doubt(factor, values)
         values.flags.writeable = False
@@ -293,17 +400,70 @@ class Record(Lasting):
     @cached_property
     def scored_values(self) -> Array:
         """Leave-one-out values (s, t) of the rows :attr:`scored_rows`."""
-        if self.scored is None or "leave_one_out_values" in vars(self):
+        if self.scored is None:
             return self.leave_one_out_values[self.kept[self.scored_rows]]
+        return self._values_without(self.scored)
+
+    def left_out_values_of(self, rows: Array) -> Array:
+        """Leave-one-out values (q, t) of ``rows`` (q,) of the fit, ascending.
+
+        From those that are known; otherwise, for few rows of many, without those of the others.
+        """
+        if self.scored is not None and np.isin(rows, self.scored).all():
+            return self.scored_values[np.searchsorted(self.scored, rows)]
+        return self._values_without(rows)
+
+    def _values_without(self, rows: Array) -> Array:
+        if "leave_one_out_values" in vars(self):
+            return self.leave_one_out_values[self.kept[rows]]
         self.check_rows()
-        Y = self.sample.Y[self.scored]
+        Y = self.sample.Y[rows]
         values = np.empty_like(Y)
         with self.answering("leave-one-out values") as factor:
             for alpha, columns in self.by_alpha():
-                _, errors = LeaveOneOut(self.scored).held_out(factor, np.array([alpha]))
+                errors = LeaveOneOut(rows).held_out(factor, np.array([alpha])).errors
                 values[:, columns] = (Y - errors[:, :, 0])[:, columns] * self.unit
-            report_conditioning(factor, self.alphas)
+            self._warn_of_rounding(factor)
         return values
+
+    def comparable(self, values: Array, rows: Array) -> Array:
+        """Leave-one-out values (m, t) of ``rows`` (m,) of the fit, for comparison among rows.
+
+        With an intercept of all rows: :mod:`squareone.selection.comparable_values`. In float64.
+        """
+        if not self.sample.intercept:
+            return values.astype(np.float64)
+        Y, n = self.columns[self.kept], self.kept.size
+        weighting = Weighting.of(n, self.sample.weights, True, np.dtype(np.float64))
+        errors, shares = Y[rows] - values, weighting.shares(rows)[:, None]
+        held = HeldOut(rows, errors[:, :, None], lambda i: shares * errors)
+        return comparable_values(held, 0, Y, weighting)
+
+    @property
+    def comparable_scored_values(self) -> Array:
+        """:attr:`scored_values` (s, t), for comparison among rows."""
+        return self.comparable(self.scored_values, self.scored_rows)
+
+    @property
+    def comparable_values(self) -> Array:
+        """:attr:`leave_one_out_values` (n, t), for comparison among rows."""
+        values = self.leave_one_out_values.astype(np.float64)
+        rows = np.arange(self.kept.size)
+        values[self.kept] = self.comparable(self.leave_one_out_values[self.kept], rows)
+        return values
+
+    @property
+    def user_weights(self) -> Array | None:
+        """Weights (n,) of the rows of the fit without those of their classes."""
+        weights, of_classes = self.sample.weights, self.class_weights
+        if weights is None or of_classes is None:
+            return weights
+        assert isinstance(self.targets, Labels)
+        return weights / of_classes[self.targets.class_numbers(self.sample.Y)]
+
+    def _warn_of_rounding(self, factor: Factor) -> None:
+        least = float(self.alphas.min())
+        warn_of_rounding(factor.error_estimate(least), least, factor.targets.dtype)
 
     def _report_doubt(self, factor: Factor, values: Array) -> None:
         """Warn where leave-one-out errors (n, t) rest on rows that the probes cannot tell."""
@@ -378,11 +538,12 @@ class Record(Lasting):
             raise ValueError(msg)
         return scales
 
-    def log_likelihood(self, name: str) -> Array:
+    @cached_property
+    def log_likelihoods(self) -> Array:
         """Log marginal likelihood of every target (t,)."""
         found = np.empty(self.alphas.size)
         criterion = MarginalLikelihood(self.scale).in_units(self.unit)
-        with self.answering(name) as factor:
+        with self.answering("log_marginal_likelihood_") as factor:
             N = contrasts(factor)
             if N == 0:
                 self.check_rows()
@@ -393,7 +554,7 @@ class Record(Lasting):
 
 def _diagonal(problem: Problem) -> Array:
     """k(x, x) (n,); not for a fit with centers, to which no bound belongs."""
-    if problem.thin:
+    if problem.few_centers:
         return np.empty(0, problem.X.dtype)
     return np.diagonal(problem.X).copy() if problem.given else problem.kernel.diagonal(problem.X)
 
@@ -403,3 +564,19 @@ def _negligible(problem: Problem) -> bool:
     n, d = problem.X.shape
     side = min(n, d) if problem.linear else n
     return n * side * side <= AT_ONCE
+
+
+def _own_coefficients() -> str:
+    """Solvers whose coefficients, or matrix, belong to centers of their own."""
+    return listed(lambda solver: solver.with_centers and not solver.handed_on)
+
+
+def _needs_left_out(problem: Problem) -> bool:
+    """Whether leave-one-out values are computed at once."""
+    request = problem.request
+    if request.left_out_values != "if not had later":
+        return request.left_out_values == "always"
+    if problem.solver.iterates:  # probes cost as much as the fit: they wait
+        return not request.keep_factor
+    # a kernel model of all rows keeps them, and can be asked later
+    return problem.linear or problem.given or problem.few_centers

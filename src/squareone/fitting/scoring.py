@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ class _HeldOutRegressor(RegressorMixin, BaseEstimator):
 
 
 class _HeldOutClassifier(ClassifierMixin, BaseEstimator):
-    """The same for a classifier: decision values in, labels out."""
+    """The same for a classifier: its rows are held-out values, and beside them comparable ones."""
 
     def __init__(self, labels: Labels | None = None) -> None:
         self.labels = labels
@@ -41,11 +42,11 @@ class _HeldOutClassifier(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Array) -> Array:
         assert self.labels is not None
-        return self.labels.decode(X)
+        return self.labels.decode(X[:, : X.shape[1] // 2])
 
     def decision_function(self, X: Array) -> Array:
         assert self.labels is not None
-        return self.labels.shaped(X)
+        return self.labels.shaped(X[:, X.shape[1] // 2 :])
 
 
 def held_out_scorer(
@@ -57,6 +58,9 @@ def held_out_scorer(
     per_target: bool,
 ) -> HeldOutScorer | None:
     """A function of held-out values from ``scoring``, refused if they cannot give what it needs.
+
+    Classes are those of the held-out values themselves; decision values, which a scorer puts in
+    order, are those that can be compared: :mod:`squareone.selection.comparable_values`.
 
     Parameters
     ----------
@@ -85,13 +89,17 @@ def held_out_scorer(
     whole = _HeldOutRegressor() if labels is None else _HeldOutClassifier(labels)
     single = whole if labels is None else _HeldOutClassifier(Labels(np.array([0, 1]), False))
 
-    def score(rows: Array, values: Array, column: int | None) -> float:
+    def score(
+        rows: Array, values: Array, comparable: Callable[[], Array], column: int | None
+    ) -> float:
         arguments = {} if extra is None else {"sample_weight": extra[rows]}
         truth, stand_in = y[rows], whole
+        parts = [values] if labels is None else [values, comparable()]
         if column is not None and truth.ndim == 2:
-            truth, values, stand_in = truth[:, column], values[:, [column]], single
+            truth, stand_in = truth[:, column], single
+            parts = [part[:, [column]] for part in parts]
         try:
-            result = scorer(stand_in, values, truth, **arguments)
+            result = scorer(stand_in, np.hstack(parts), truth, **arguments)
         except AttributeError as error:
             raise ValueError(_refusal(scoring, str(error))) from error
         except (TypeError, ValueError) as error:

@@ -1,29 +1,42 @@
-"""What a search for the kernel width sees: levels of few rows, and single looks at many."""
+"""The kernel width, chosen together with λ: on few rows first, then on more.
+
+The best width and λ of a random subset are close to those of all rows, and drift slowly as rows
+are added. So the search is coarse on a few hundred rows, fine on twice as many, where an
+eigendecomposition gives every λ at once, and only has to look around on more rows, with a
+factorisation in float32 for each look. From a third of the rows it is extrapolated to all of them.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 
 from ..arrays import Array, calm_blas
 from ..errors import SingularSystemError
+from ..kernels import Kernel
 from ..kernels.base import check_range
 from ..kernels.stationary import Stationary
-from ..kernels.widths import WidthFamily
+from ..kernels.widths import WidthFamily, free_width, term_of, with_width
 from ..selection import (
     Objective,
     Path,
+    bracketed_minimum,
     choose_automatically,
     descend,
     evaluate,
+    feature_widths,
     fit_curvature,
     lowest_alpha,
 )
 from ..selection.alpha_grid import SINGLE_MARGIN
+from ..selection.relevance import Relevance, restrained
 from ..solvers import CholeskyFactor, SpectralFactor
-from .problem import WORTH_A_WARNING, Problem, geometric_mean
+from ..solvers.cost_counts import WIDTH_ROWS, WIDTH_STEPS, width_sizes
+from .problem import Problem, geometric_mean
 from .progress import Progress
+from .status_warnings import WORTH_A_WARNING
 
 #: Errors up to this share above the best one may still win on more rows.
 RIVAL = 0.25
@@ -38,6 +51,8 @@ _REACH = np.array([0.2, 1.2])
 _SINGLE = np.dtype(np.float32)
 # A search that ends so near to the floor of float32 (in log λ) goes on in float64.
 _AT_FLOOR = 0.7
+# An error that falls by this share within a decade of the floor of float32 may go on below it.
+_FALLING = 1e-2
 
 
 @dataclass(frozen=True)
@@ -128,7 +143,7 @@ class Level:
         if -best > (1.0 + RIVAL) * min(self._errors.values(), default=np.inf):
             return False
         above = scores[path.alphas >= 10.0 * self.floor].max(initial=-np.inf)
-        return bool(best - above > _PLATEAU * abs(best))
+        return bool(best - above > _FALLING * abs(best))
 
     def _path_of(self, scale: float, dtype: np.dtype) -> Path | None:
         part = self.part
@@ -212,19 +227,22 @@ class Looks:
         """The share by which the least error is below the first."""
         return 1.0 - self.least / self.first if self.first < np.inf else np.inf
 
-    def descend(self, point: Array, curvature: Array, most: int) -> Array:
-        """The best width and λ near ``point`` (2,): in float32 as far as that is safe."""
+    def descend(self, point: Array, curvature: Array, most: int) -> tuple[Array, Array]:
+        """The best width and λ near ``point`` (2,): in float32 as far as that is safe.
+
+        The second array (2, 2) is the curvature of the log error there.
+        """
         factor = self._factor(float(point[0]), _SINGLE)
         largest = factor.largest
         if not largest > 0:  # the kernel sees no difference between the rows
-            return point
+            return point, curvature
         floor = float(np.log(lowest_alpha(factor, self.part.X.dtype)))
         if self.part.X.dtype == np.float64:
             single = float(np.log(lowest_alpha(factor, _SINGLE, SINGLE_MARGIN)))
             if (float(point[1]) if self.only is None else _log(self.only)) > single:
-                point = self._descend(point, curvature, most, _SINGLE, single, largest)
+                point, found = self._descend(point, curvature, most, _SINGLE, single, largest)
                 if point[1] > single + _AT_FLOOR:
-                    return point
+                    return point, found
                 self.least = self.first = np.inf  # looks in float32 at its floor promise nothing
         return self._descend(point, curvature, most, self.part.X.dtype, floor, largest)
 
@@ -236,7 +254,7 @@ class Looks:
         dtype: np.dtype,
         floor: float,
         largest: float,
-    ) -> Array:
+    ) -> tuple[Array, Array]:
         low = np.array([-np.inf, floor])
         high = np.array([np.inf, np.log(1e6 * largest)])
         if self.alpha is not None:
@@ -250,7 +268,7 @@ class Looks:
             alpha = float(np.exp(z[1])) if only is None else only
             return self._error(float(z[0]), alpha, dtype)
 
-        end = descend(
+        end, learned = descend(
             error,
             point[:free],
             curvature[:free, :free],
@@ -259,7 +277,9 @@ class Looks:
             most=most,
             reach=_REACH[:free],
         )
-        return np.append(end, point[free:])
+        found = curvature.copy()
+        found[:free, :free] = learned
+        return np.append(end, point[free:]), found
 
     def _factor(self, log_scale: float, dtype: np.dtype) -> CholeskyFactor:
         factor = self._last
@@ -281,3 +301,213 @@ class Looks:
         self.first = error if self.first == np.inf else self.first
         self.least = min(self.least, error)
         return error * _price(path.alphas[0], factor.rounded)
+
+
+# Rows of the coarse search and of the fine one.
+FEW_ROWS, SOME_ROWS = 400, WIDTH_ROWS
+# Widths of the first look, in octaves around the median distance.
+_OCTAVES, _OCTAVE = range(-5, 4), float(np.log(2.0))
+_FARTHEST = 12
+# Errors this close are a tie; up to so many rivals are looked at again on more rows.
+_TIE, _RIVALS = 2e-3, 4
+# Widths of features that a descent begins with, beside the best common one: shares of the distance
+# that their spreads make.
+_SPREADS = (1.0, 0.5)
+# Where looks at a third of the rows let expect more than this share of the error from looks at all
+# of them, looks at this share of the rows follow, before the end is extrapolated.
+_SETTLED, _MOST = 0.04, 0.6
+# d log σ / d log n to be expected, and the range in which two sizes may teach otherwise: a width
+# is known to some per cent only, so what they teach counts by this share.
+_DRIFT, _DRIFTS, _LEARNED = -0.08, (-0.25, 0.05), 0.4
+
+
+@dataclass(frozen=True)
+class WidthFound:
+    """The end of a search for the width.
+
+    Attributes
+    ----------
+    kernel : Kernel
+        With this width.
+    log_alpha : float
+        The best λ beside the chosen width.
+    error : float
+        The least error seen on all rows; infinite where none was looked at.
+    curvature : float or None
+        Of the log error over log λ, where it was extrapolated to all rows.
+    steps : list of Step
+    """
+
+    kernel: Kernel
+    log_alpha: float
+    error: float
+    curvature: float | None = None
+    steps: list[Step] = field(default_factory=list)
+
+
+def choose_width(problem: Problem) -> WidthFound:
+    """Choose the width that is ``"auto"``."""
+    with problem.stage("search for the width", _looks(problem.X.shape[0])):
+        return _Search(problem).run()
+
+
+def _looks(n: int) -> int:
+    """About how many looks the search will take."""
+    return len(_OCTAVES) + 8 + WIDTH_STEPS * len(width_sizes(n))
+
+
+class _End(NamedTuple):
+    """Where a search is: log σ in its unit, log λ, the least error and the curvature, if known."""
+
+    log_scale: float
+    log_alpha: float
+    error: float = np.inf
+    curvature: float | None = None
+
+
+class _Search:
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.name = free_width(problem.kernel)
+        self.order = problem.rng.permutation(problem.X.shape[0])
+        self.term = term_of(problem.kernel, self.name)
+        # nothing but the median sets the scale: a width is a multiple of it, or, with a width for
+        # every feature, of these
+        self.unit: float | Array = self.term.median_distance(problem.X, problem.rng)
+        self.journal = Journal(problem.progress)
+
+    def level(self, size: int) -> Level:
+        """The first ``size`` rows of the random order, at widths in the present unit."""
+        part = self.part(size)
+        family = WidthFamily(part.kernel, self.name, part.X, self.unit)
+        return Level(part, family, self.journal, last=part is self.problem)
+
+    def part(self, size: int) -> Problem:
+        """The problem of so many rows."""
+        if size == self.problem.X.shape[0]:
+            return self.problem
+        return self.problem.subset(np.sort(self.order[:size]))
+
+    def run(self) -> WidthFound:
+        n = self.problem.X.shape[0]
+        if n < 2:  # no other row to be near
+            kernel = with_width(self.problem.kernel, self.name, self.unit)
+            return WidthFound(kernel, -np.inf, np.inf)
+        few = self.level(min(n, FEW_ROWS))
+        octaves = _good_octaves(few)
+        level = few if n <= FEW_ROWS else self.level(min(n, SOME_ROWS))
+        start = min(octaves, key=lambda octave: level.error(octave * _OCTAVE))
+        log_scale = self._refine(level, start * _OCTAVE)
+        if getattr(self.term, "ard", False):
+            level, log_scale = self._each_feature(level, log_scale)
+        end = _End(log_scale, level.log_alpha_near(log_scale))
+        followed = width_sizes(n) and self.problem.objective.scorer is None
+        if followed and level.has_errors():
+            end = self._look_around(level, end)
+        kernel = level.family.at(float(np.exp(end.log_scale)))
+        return WidthFound(kernel, end.log_alpha, end.error, end.curvature, self.journal.steps)
+
+    def _each_feature(self, level: Level, log_scale: float) -> tuple[Level, float]:
+        """A width for every feature, and then their common scale once more.
+
+        The error has several valleys: descents on few rows say which start to begin at.
+        """
+        size = level.part.X.shape[0]
+        starts = [(float(np.exp(log_scale)) * self.unit, level.log_alpha_near(log_scale))]
+        spreads = _spreads(level.part.X)
+        for share in _SPREADS:
+            self.unit = share * spreads
+            few = self.level(min(size, FEW_ROWS))
+            if few.error(0.0) < np.inf:
+                starts.append((self.unit, few.log_alpha_near(0.0)))
+        few_rows = level.part if size <= FEW_ROWS else self.part(FEW_ROWS)
+        descents = [_descent(few_rows, *start) for start in starts]
+        rows = few_rows.X.shape[0]
+        best = int(np.argmin([restrained(found, spreads, rows) for found in descents]))
+        found = descents[best] if size <= FEW_ROWS else _descent(level.part, *starts[best])
+        self.unit = found.widths
+        level = self.level(size)
+        return level, self._refine(level, 0.0)
+
+    def _refine(self, level: Level, log_scale: float) -> float:
+        if not level.part.objective.smooth and level.part.objective.scorer is not None:
+            # a scorer jumps: no parabola, the best of half octaves, of equal ones the widest
+            near = [log_scale + i * 0.5 * _OCTAVE for i in range(-2, 3)]
+            return max(near, key=lambda x: (-level.error(x), x))
+        bound = _FARTHEST * _OCTAVE
+        # in log σ²: the steps of a search for λ, factors of four, are octaves then
+        last = level.part.X.shape[0] == self.problem.X.shape[0]
+        return 0.5 * bracketed_minimum(
+            lambda x: level.error(0.5 * x),
+            2.0 * log_scale,
+            -2.0 * bound,
+            2.0 * bound,
+            worth=1e-4 if last else 5e-3,
+        )
+
+    def _look_around(self, level: Level, start: _End) -> _End:
+        """Follow the best width and λ from a level to all rows."""
+        n = self.problem.X.shape[0]
+        curvature = level.curvature(start.log_scale, start.log_alpha)
+        point = np.array([start.log_scale, start.log_alpha])
+        drift, rows = _DRIFT, level.part.X.shape[0]
+        sizes = width_sizes(n)
+        while sizes:
+            size, before = sizes.pop(0), float(point[0])
+            way, rest = np.log(size / rows), np.log(n / size)
+            point[0] += drift * way
+            looks = Looks(self.part(size), level.family, self.journal)
+            point, bend = looks.descend(point, curvature, WIDTH_STEPS)
+            learned = (float(point[0]) - before) / way
+            drift = _DRIFT + _LEARNED * (float(np.clip(learned, *_DRIFTS)) - _DRIFT)
+            rows = size
+            # what looks gain grows with the square of the way from where they start
+            unsettled = looks.gain() * (rest / way) ** 2 > _SETTLED
+            if not sizes and unsettled and size < int(_MOST * n):
+                sizes.append(int(_MOST * n))
+        log_scale, log_alpha = (float(value) for value in point)
+        if rows == n:
+            return _End(log_scale, log_alpha, looks.least)
+        bend_of_alpha = float(max(curvature[1, 1], bend[1, 1]))
+        return _End(log_scale + float(drift * rest), log_alpha, curvature=bend_of_alpha)
+
+
+def _descent(part: Problem, widths: float | Array, log_alpha: float) -> Relevance:
+    """Downhill from common widths, or from those of each feature, and a λ."""
+    return feature_widths(
+        part.X.astype(np.float64, copy=False),
+        part.Y.astype(np.float64, copy=False),
+        part.weights,
+        part.intercept,
+        widths,
+        float(np.exp(log_alpha)),
+    )
+
+
+def _spreads(X: Array) -> Array:
+    """Widths (d,) of about the distance between rows (n, d), each in the units of its feature."""
+    spreads = X.std(axis=0, dtype=np.float64)
+    varying = spreads[spreads > 0]
+    if varying.size == 0:
+        return np.ones(X.shape[1])
+    spreads[spreads == 0] = np.exp(np.mean(np.log(varying)))
+    return np.sqrt(2.0 * varying.size) * spreads
+
+
+def _good_octaves(level: Level) -> list[int]:
+    """Octaves around the median distance worth a second look, the best first.
+
+    Ever wider kernels end in a linear function, ever narrower ones in none; of widths that predict
+    the same, those near the median come first.
+    """
+    errors = {octave: level.error(octave * _OCTAVE) for octave in _OCTAVES}
+    while True:
+        least = min(errors.values())
+        by_distance = sorted(errors, key=abs)
+        best = next(i for i in by_distance if errors[i] <= least + _TIE * abs(least))
+        beyond = best + 1 if best > 0 else best - 1
+        if beyond in errors or abs(beyond) > _FARTHEST:
+            break
+        errors[beyond] = level.error(beyond * _OCTAVE)
+    rivals = [i for i in by_distance if errors[i] <= least + RIVAL * abs(least) and i != best]
+    return [best, *rivals[:_RIVALS]]

@@ -58,6 +58,17 @@ class Ready:
             repeats=self.repeats[which],
         )
 
+    def column(self, j: int) -> Ready:
+        """One of the columns, not copied."""
+        only = slice(j, j + 1)
+        return Ready(
+            rest=self.rest[:, only],
+            within=self.within[:, only],
+            met=self.met[:, only],
+            lengths=self.lengths[only],
+            repeats=self.repeats[only],
+        )
+
 
 class Basis:
     """An orthonormal Q (n, m) and the upper triangular R with K_m = QR.

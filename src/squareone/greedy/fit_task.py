@@ -7,13 +7,16 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+from sklearn.utils import check_random_state
 
-from ..arrays import Array
-from ..estimators import validation
+from ..arrays import Array, power_of_two
 from ..fitting.progress import Progress
-from ..kernels import Kernel
+from ..kernels import Kernel, Precomputed
 from ..kernels.tiles import kernel_matrix
-from ..rows import SomeRows, Stream
+from ..rows import Stream, StreamSubset, rows_of
+from ..rows.checks import in_memory
+from ..rows.matching import first_equal
+from ..targets import Labels, Responses
 from . import (
     CHOOSERS,
     CRITERIA,
@@ -29,7 +32,7 @@ from . import (
 from .fitted_models import rows_at
 
 #: Centers at most, where nothing is said: so many times the square root of the rows, and a share.
-MOST_BY_ROOT, MOST_SHARE = 6.0, 0.5
+MOST_BY_ROOT, MOST_OF_FEW, MOST_SHARE = 6.0, 200, 0.5
 
 
 @dataclass
@@ -47,8 +50,16 @@ class GreedyTask:
     columns : array (n, t)
         Targets, in units of ``unit``.
     weights : array (n,) or None
+    targets : Responses or Labels
+        What the columns stand for.
     rng : RandomState
+        For the rows of the search, and those held out.
     unit : float
+    places : array (n,)
+        The first of the rows that each row is equal to.
+    seed : int
+        For the candidates of a path. It is the same for every one: a target has the centers that
+        it would have by itself, and widths are compared by the same draws.
     """
 
     estimator: Any
@@ -57,8 +68,42 @@ class GreedyTask:
     matrices: list[Array] | None
     columns: Array
     weights: Array | None
+    targets: Responses | Labels
     rng: np.random.RandomState
     unit: float
+    places: Array
+    seed: int = 0
+
+    @classmethod
+    def of(
+        cls,
+        estimator: Any,
+        kernels: list[Kernel],
+        X: Any,
+        columns: Array,
+        weights: Array | None,
+        targets: Responses | Labels,
+        kept: Array,
+    ) -> GreedyTask:
+        """Of the rows ``kept`` of X, or of a kernel matrix where that is what X is."""
+        given = isinstance(kernels[0], Precomputed)
+        seed = estimator.random_state
+        rng = check_random_state(0 if seed is None else seed)
+        if kept.size < X.shape[0]:
+            X = X[np.ix_(kept, kept)] if given else some_rows(X, kept)
+        unit = power_of_two(columns)
+        return cls(
+            estimator,
+            kernels,
+            None if given else X,
+            [X] if given else None,
+            columns[kept] / columns.dtype.type(unit),
+            None if weights is None else weights[kept],
+            targets,
+            rng,
+            unit,
+            first_equal(rows_of(X)),
+        )
 
     @property
     def n(self) -> int:
@@ -70,6 +115,21 @@ class GreedyTask:
         """In which columns are computed."""
         return self.columns.dtype
 
+    @property
+    def decided(self) -> bool:
+        """Whether one path has all that the class of a row is decided by."""
+        classes = isinstance(self.targets, Labels) and self.targets.exclusive
+        return classes and self.estimator.shared_centers
+
+    @property
+    def n_features(self) -> int:
+        """Features of a row; for a precomputed kernel its values with the user's rows."""
+        return self.estimator.n_features_in_
+
+    def groups(self, columns: Array) -> list[Array]:
+        """Which of some target columns have centers in common."""
+        return [columns] if self.estimator.shared_centers else list(columns[:, None])
+
     def root(self) -> Array | None:
         """√w."""
         return None if self.weights is None else np.sqrt(self.weights).astype(self.dtype)
@@ -78,7 +138,8 @@ class GreedyTask:
         """Centers at most."""
         asked = self.estimator.max_centers
         if asked is None:
-            limit = int(min(MOST_SHARE * self.n, MOST_BY_ROOT * np.sqrt(self.n)))
+            limit = max(MOST_BY_ROOT * np.sqrt(self.n), MOST_OF_FEW)
+            limit = int(min(MOST_SHARE * self.n, limit))
             stopping = self.estimator.stopping
             asked = stopping if isinstance(stopping, Integral) else max(1, limit)
         return min(int(asked), self.n * len(self.kernels))
@@ -91,6 +152,7 @@ class GreedyTask:
             matrices=self._matrices(rows, rows),
             columns=self.columns[rows],
             weights=None if self.weights is None else self.weights[rows],
+            places=_first_among(self.places[rows]),
         )
 
     def _matrices(self, rows: Array, columns: Array) -> list[Array] | None:
@@ -100,7 +162,7 @@ class GreedyTask:
         """The same with kernel matrices in place of rows, for few of these."""
         if self.matrices is not None:
             return self
-        X = validation.in_memory(self.X)
+        X = in_memory(self.X)
         matrices = [kernel_matrix(kernel, X, both_triangles=True) for kernel in self.kernels]
         return replace(self, X=None, matrices=matrices)
 
@@ -113,6 +175,7 @@ class GreedyTask:
             epsilon,
             matrices=self.matrices,
             kept_bytes=kept_bytes,
+            places=self.places,
         )
 
     def run(
@@ -137,7 +200,8 @@ class GreedyTask:
             count = min(int(stopping), most)
         criterion = CRITERIA.get(str(stopping), CRITERIA["gcv"])
         rule = Rule(most, criterion, count, float(limit), self.unit)
-        chooser = CHOOSERS[estimator.selection](columns, estimator.candidates, self.rng)
+        rng = np.random.RandomState(self.seed)
+        chooser = CHOOSERS[estimator.selection](columns, estimator.candidates, rng)
 
         def watch(done: int, most: int) -> None:
             if progress is not None:
@@ -167,6 +231,12 @@ class GreedyTask:
         return Watched(follower, self.columns[np.ix_(rows, group)], weights)
 
 
+def _first_among(places: Array) -> Array:
+    """The first position (q,) at which each number stands."""
+    _, first, which = np.unique(places, return_index=True, return_inverse=True)
+    return first[which]
+
+
 def some_rows(X: Any, rows: Array) -> Any:
     """Some rows of an array, a CSR matrix or a stream, which stays one."""
-    return SomeRows(X, rows) if isinstance(X, Stream) else X[rows]
+    return StreamSubset(X, rows) if isinstance(X, Stream) else X[rows]

@@ -1,4 +1,4 @@
-"""What a greedy fit has learned: paths of models, and any model on them."""
+"""The result of a greedy fit: paths of models, and any model on them."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from .largest_residual import Residual
 from .model_path import GreedyPath, filtered
 from .next_center import Choice, Chooser, State
 from .penalty import Fit, Update
-from .stopping import best_of, long_ago
+from .stopping import best_of, should_stop
 from .validation_rows import Follower
 
 
@@ -112,11 +112,13 @@ def greedy_path(
             values.append(rule.criterion(fit, run.penalty, columns.count))
 
     judge()
+    # at rows that repeat functions take one value: these, and the constant, are all there are
+    most = columns.distinct - int(intercept)
     while run.centers < rule.most:
         if run.exhausted():
             ended = "exact"
             break
-        choice = chooser.next(run.state())
+        choice = chooser.next(run.state()) if run.centers < most else None
         if choice is None:
             ended = "candidates"
             break
@@ -127,7 +129,7 @@ def greedy_path(
         chooser.learned(run.basis.directions[:, -1], run.projections[-1])
         judge()
         watch(run.centers, rule.most)
-        if rule.count is None and long_ago(best_of(np.array(values)), run.centers):
+        if rule.count is None and should_stop(best_of(np.array(values)), run.centers):
             ended = "criterion"
             break
     best = best_of(np.array(values)) if rule.count is None else min(rule.count, run.centers)

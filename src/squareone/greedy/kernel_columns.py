@@ -36,6 +36,8 @@ class Columns:
         Kernel values between all rows, for each kernel, where they are there.
     kept_bytes : float
         Memory for columns that may be asked for again.
+    places : array (n,), optional
+        The first of the rows that each row is equal to; by default every row is another one.
 
     Notes
     -----
@@ -52,6 +54,7 @@ class Columns:
         *,
         matrices: list[Array] | None = None,
         kept_bytes: float = 0.0,
+        places: Array | None = None,
     ) -> None:
         self.kernels = list(kernels)
         self.X = X
@@ -59,11 +62,17 @@ class Columns:
         known = X if matrices is None else matrices[0]
         self.n = known.shape[0]
         self.dtype = known.dtype
+        self.places = np.arange(self.n) if places is None else places
         self._root = root
         self._epsilon = epsilon
         self._prepared: Callable[[Any], Array] | None = None
         self._kept: dict[int, Array] = {}
         self._room = int(kept_bytes // (self.n * self.dtype.itemsize))
+
+    @property
+    def distinct(self) -> int:
+        """How many rows differ."""
+        return int(np.count_nonzero(self.places == np.arange(self.n)))
 
     @property
     def count(self) -> int:

@@ -62,6 +62,10 @@ class Residual:
                 self.sizes = self._sized(self._unexplained + self._combined, slice(None))
         return int(np.argmax(np.where(points, self.sizes, -1.0)))
 
+    def squared(self) -> Array:
+        """Squared residuals of all rows, with their weights (n,). **Cost**: 2nmt flops."""
+        return np.square(self._unexplained + self._basis.combined(self._missing)).sum(axis=1)
+
     def _follow(self) -> None:
         """Add the columns that are new."""
         known, m = self._known.shape[0], self._missing.shape[0]

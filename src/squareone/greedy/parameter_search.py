@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..arrays import Array
-from ..estimators import validation
 from ..fitting.progress import Progress
 from ..kernels import Kernel
 from ..kernels.base import check_range
 from ..kernels.widths import free_width, term_of, with_width
 from ..rows import rows_of
+from ..rows.checks import check_scale
+from ..targets import Labels
 from .fit_task import GreedyTask
 
 #: Rows that are looked at, at most, and folds of few and of many rows.
@@ -24,7 +25,13 @@ SEARCH_ROWS, FOLDS = 2000, (5, 3)
 REFINE_ROWS, JUDGING = 8000, 0.2
 #: Target columns that are looked at, where each has centers of its own.
 SEARCH_COLUMNS = 3
-_FEW = 1000
+#: Half octaves on either side that are to be no better where the search for the width ends: for
+#: mean squares, and for decisions, which say it less clearly.
+REACH = (1, 2)
+# Rows for which there are more folds.
+_FEW_ROWS = 1000
+# Wrong rows that are added to those there are, so that a few more, by chance, hardly count.
+_MORE_WRONG = 200
 # Rows that are read at a time.
 _ROWS = 65_536
 #: ε, in units of the mean k(x, x): the first is where the search for the width begins.
@@ -33,26 +40,60 @@ SHIFTS = (1e-2, 1e-1, 1e-3)
 _STEP, _START, _LOWEST, _HIGHEST = np.sqrt(2.0), -2, -12, 10
 
 
+class Judged(NamedTuple):
+    """How fits with a kernel and ε did on held-out rows.
+
+    Attributes
+    ----------
+    error : float
+        The mean square.
+    wrong : float
+        The share of rows in a wrong class; NaN where fits do not decide on one.
+    rows : int
+        How many there were.
+    """
+
+    error: float
+    wrong: float
+    rows: int
+
+    @property
+    def score(self) -> float:
+        """What is to be least.
+
+        Mean squares say little about decisions where centers are few: narrow kernels explain some
+        rows well and leave the others without a class, wide ones explain none well and most well
+        enough. So both count, by their ratios.
+        """
+        if np.isnan(self.wrong):
+            return self.error
+        return self.error * (self.wrong + _MORE_WRONG / self.rows)
+
+
 @dataclass(frozen=True)
 class Look:
-    """One pair that was tried: ``sigma`` (NaN where it is given), ``epsilon`` and the error."""
+    """One pair that was tried: ``sigma`` (NaN where it is given) and ``epsilon``; what came of it.
+
+    ``error`` and ``wrong`` are those of :class:`Judged`.
+    """
 
     sigma: float
     epsilon: float
     error: float
+    wrong: float
 
 
-#: The mean square error on held-out rows of fits with a kernel and ε.
-Judge = Callable[[Kernel, float], float]
+Judge = Callable[[Kernel, float], Judged]
 
 
 def search(
-    median: Kernel, name: str, shifts: tuple[float, ...], judge: Judge
+    median: Kernel, name: str, shifts: tuple[float, ...], judge: Judge, reach: int = 1
 ) -> tuple[Kernel, float, list[Look]]:
     """The best width ``name`` of a kernel that has the median distance, and ε of ``shifts``.
 
-    The width goes downhill by half octaves at the first ε, then ε is chosen there, and if it is
-    another one the width goes downhill once more. Without a name there is no width to choose.
+    The width goes downhill by half octaves at the first ε, until ``reach`` of them on either side
+    are no better, then ε is chosen there, and if it is another one the width goes downhill once
+    more. Without a name there is no width to choose.
     """
     looks: list[Look] = []
     seen: dict[tuple[int, float], float] = {}
@@ -61,37 +102,39 @@ def search(
     def at(step: int) -> Kernel:
         return with_width(median, name, unit * _STEP**step) if name else median
 
-    def error(step: int, epsilon: float) -> float:
+    def score(step: int, epsilon: float) -> float:
         if not _LOWEST <= step <= _HIGHEST:
             return np.inf
         if (step, epsilon) not in seen:
-            seen[step, epsilon] = judge(at(step), epsilon)
-            looks.append(Look(unit * _STEP**step, epsilon, seen[step, epsilon]))
+            found = judge(at(step), epsilon)
+            seen[step, epsilon] = found.score
+            looks.append(Look(unit * _STEP**step, epsilon, found.error, found.wrong))
         return seen[step, epsilon]
 
     def downhill(here: int, epsilon: float) -> int:
         while name:
-            around = [here - 1, here, here + 1]
-            lowest = min(around, key=lambda step: error(step, epsilon))
+            around = range(here - reach, here + reach + 1)
+            lowest = min(around, key=lambda step: score(step, epsilon))
             if lowest == here:
                 break
             here = lowest
         return here
 
     step = downhill(_START if name else 0, shifts[0])
-    epsilon = min(shifts, key=lambda shift: error(step, shift))
+    epsilon = min(shifts, key=lambda shift: score(step, shift))
     step = downhill(step, epsilon)
     return at(step), epsilon, looks
 
 
 def narrowed(kernel: Kernel, name: str, epsilon: float, judge: Judge) -> tuple[Kernel, list[Look]]:
-    """A narrower width, as long as that is better: more rows can do with less smoothing."""
+    """A narrower width, as long as that is better: more centers can do with less smoothing."""
     looks: list[Look] = []
 
     def look(candidate: Kernel) -> float:
-        error = judge(candidate, epsilon)
-        looks.append(Look(float(term_of(candidate, name).sigma), epsilon, error))
-        return error
+        found = judge(candidate, epsilon)
+        sigma = float(term_of(candidate, name).sigma)
+        looks.append(Look(sigma, epsilon, found.error, found.wrong))
+        return found.score
 
     here = look(kernel)
     while True:
@@ -113,7 +156,7 @@ def split_of(n: int, rng: np.random.RandomState) -> tuple[Array, Array]:
 def folds_of(n: int, rng: np.random.RandomState) -> list[tuple[Array, Array]]:
     """Rows to fit and rows to judge by, for each fold of at most :data:`SEARCH_ROWS` rows."""
     rows = rng.permutation(n)[:SEARCH_ROWS]
-    count = min(FOLDS[rows.size > _FEW], rows.size)
+    count = min(FOLDS[rows.size > _FEW_ROWS], rows.size)
     if count < 2:
         return []
     parts = np.array_split(rows, count)
@@ -140,16 +183,11 @@ def check_values(kernels: list[Kernel], X: Any) -> None:
     for kernel in kernels:
         check_range(kernel, X)
         mean = np.array([[mean_diagonal([kernel], X, None)]])
-        validation.check_scale(mean, "the kernel", X.dtype)
+        check_scale(mean, "the kernel", X.dtype)
 
 
-def choose(
-    task: GreedyTask, groups: Callable[[Array], list[Array]], progress: Progress
-) -> tuple[list[Kernel], float, list[Look]]:
-    """Kernels with numbers for parameters, and ε: as they are given, or by a search.
-
-    ``groups`` says which target columns have centers in common.
-    """
+def choose(task: GreedyTask, progress: Progress) -> tuple[list[Kernel], float, list[Look]]:
+    """Kernels with numbers for parameters, and ε: as they are given, or by a search."""
     asked, kernels = task.estimator.epsilon, task.kernels
     name = free_width(kernels[0]) if len(kernels) == 1 else ""
     if task.X is not None:
@@ -171,16 +209,17 @@ def choose(
     if not task.estimator.shared_centers and columns.size > SEARCH_COLUMNS:
         columns = np.sort(task.rng.choice(columns, SEARCH_COLUMNS, replace=False))
 
-    def judge(folds: list[tuple[Array, Array]], kernel: Kernel, epsilon: float) -> float:
+    def judge(folds: list[tuple[Array, Array]], kernel: Kernel, epsilon: float) -> Judged:
         some = [kernel] if name else kernels
-        error = held_out(task, some, epsilon, folds, groups(columns))
+        found = held_out(task, some, epsilon, folds, task.groups(columns))
         width = f"sigma = {term_of(kernel, name).sigma:.3g}, " if name else ""
-        progress.step(f"{width}epsilon = {epsilon:.3g}", -error)
-        return error
+        progress.step(f"{width}epsilon = {epsilon:.3g}", -found.score)
+        return found
 
     with progress.stage("search for the width and epsilon"):
-        kernel, epsilon, looks = search(kernels[0], name, shifts, partial(judge, folds))
-        if name and task.n > SEARCH_ROWS:
+        reach = REACH[task.decided]
+        kernel, epsilon, looks = search(kernels[0], name, shifts, partial(judge, folds), reach)
+        if name and task.n > SEARCH_ROWS and task.most() > task.part(folds[0][0]).most():
             split = split_of(task.n, task.rng)
             kernel, more = narrowed(kernel, name, epsilon, partial(judge, [split]))
             looks += more
@@ -193,9 +232,10 @@ def held_out(
     epsilon: float,
     folds: list[tuple[Array, Array]],
     groups: list[Array],
-) -> float:
-    """The mean square error of fits to groups of target columns, over the folds."""
+) -> Judged:
+    """How fits to groups of target columns do on the rows that each fold holds out."""
     total = weight = 0.0
+    wrong = 0.0 if task.decided else np.nan
     some = np.unique(np.concatenate([np.concatenate(fold) for fold in folds]))
     part = replace(task.part(some), kernels=kernels)
     if some.size <= SEARCH_ROWS:
@@ -209,5 +249,19 @@ def held_out(
             watched = part.watched(fold, columns, judged, fitted, group)
             path = fold.run(columns, fold.columns[:, group], watched=watched)
             total += watched.errors[path.best] * share
+            if task.decided:
+                values = watched.follower.values(path.weights(path.best))
+                wrong += share_wrong(part, judged, values) * share
         weight += share
-    return total / weight
+    return Judged(total / weight, wrong / weight, sum(outside.size for _, outside in folds))
+
+
+def share_wrong(task: GreedyTask, rows: Array, values: Array) -> float:
+    """The share of ``rows`` (v,) that ``values`` (v, t) put into a wrong class, with weights."""
+    assert isinstance(task.targets, Labels)
+    truth = task.targets.truth(task.columns[rows])
+    winners = np.argmax(task.targets.decisions(values), axis=1)
+    right = truth[np.arange(rows.size), winners]
+    return 1.0 - float(
+        np.average(right, weights=None if task.weights is None else task.weights[rows])
+    )

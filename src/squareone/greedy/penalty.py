@@ -1,4 +1,4 @@
-"""λ from the fit so far: re-estimated at every step, from the one before.
+"""λ of a greedy fit: re-estimated at every step, from the one before.
 
 With orthonormal columns the model is Σ f_j z_j q_j: z_j = qⱼᵀy, and f_j = s_j²/(λ + s_j²) for a
 column that had length s_j; the constant has f = 1. The residual is the unregularised one, and

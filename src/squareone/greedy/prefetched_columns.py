@@ -1,4 +1,4 @@
-"""Columns of points that are likely to become centers, until they do."""
+"""Kernel columns computed ahead, of points that are likely to become centers."""
 
 from __future__ import annotations
 

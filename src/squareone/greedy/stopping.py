@@ -1,4 +1,4 @@
-"""How many centers: a number that is least somewhere on the path."""
+"""When a greedy fit stops: how many centers, by a number that is least somewhere on the path."""
 
 from __future__ import annotations
 
@@ -58,6 +58,6 @@ def best_of(values: Array) -> int:
     return int(np.argmin(values))
 
 
-def long_ago(best: int, now: int) -> bool:
+def should_stop(best: int, now: int) -> bool:
     """Whether ``now`` centers are so many more than the best number that there is no hope."""
     return now >= TIMES * best + MORE

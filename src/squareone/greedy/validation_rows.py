@@ -1,4 +1,4 @@
-"""Rows that take no part in a fit and are predicted by every model on its path."""
+"""Validation rows of a greedy fit: held out, and predicted by every model on its path."""
 
 from __future__ import annotations
 
@@ -54,5 +54,5 @@ class Follower:
         self._size = m + 1
 
     def values(self, weights: Array) -> Array:
-        """Predictions (v, t) of the model with ``weights`` (m, t) on orthonormal columns."""
-        return self._Q[:, : self._size] @ weights.astype(self._Q.dtype)
+        """Predictions (v, t) of the model with ``weights`` (m, t) on the first m columns."""
+        return self._Q[:, : weights.shape[0]] @ weights.astype(self._Q.dtype)

@@ -6,12 +6,13 @@ it is all the estimator needs to know about the rows.
 """
 
 from .base import Constant, Kernel, Product, Sum
-from .dot_product import Linear, Polynomial
+from .dot_product import Cosine, Linear, Polynomial
 from .precomputed import Precomputed
 from .stationary import Gaussian, Laplacian, Matern
 
 __all__ = [
     "Constant",
+    "Cosine",
     "Gaussian",
     "Kernel",
     "Laplacian",

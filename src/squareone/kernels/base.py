@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.utils import check_array
 
 from ..arrays import Array
 from ..errors import ScaleError
+from ..parameters import NamedParameters
 from ..rows import Stream, canonical, rows_of
 from .tiles import kernel_matrix, kernel_rectangle
 
@@ -21,9 +22,11 @@ __all__ = ["Constant", "Kernel", "Product", "Sum"]
 
 # Rows that are looked at together where they are read block by block.
 _ROWS = 8192
+# Characters of a parameter that are shown.
+_LONGEST = 60
 
 
-class Kernel(BaseEstimator):
+class Kernel(NamedParameters):
     """A positive semidefinite function k(x, x') of two rows.
 
     A kernel is a small value: its constructor stores its parameters and does nothing else, so that
@@ -42,6 +45,9 @@ class Kernel(BaseEstimator):
 
     #: Whether :meth:`peak` asks for nothing but the largest magnitude of the rows.
     peak_by_rows: bool = False
+
+    def __init__(self) -> None:
+        """Without parameters; a kernel that has some has a constructor of its own."""
 
     @abstractmethod
     def check_parameters(self) -> None:
@@ -119,7 +125,7 @@ class Kernel(BaseEstimator):
         parameters = [
             f"{name}={_rounded(value)}"
             for name, value in self.get_params(deep=False).items()
-            if value is not False
+            if value is not False and not (name == "metric" and value is None)
         ]
         return f"{type(self).__name__}({', '.join(parameters)})"
 
@@ -145,10 +151,13 @@ def checked_rows(rows: Any, dtype: Any, name: str) -> Any:
 def _rounded(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.3g}"
+    if isinstance(value, np.ndarray) and value.ndim != 1:
+        return f"array of shape {value.shape}"
     if isinstance(value, np.ndarray):
         numbers = [f"{number:.3g}" for number in value[:6]]
         return f"[{', '.join(numbers)}{', …' if value.size > 6 else ''}]"
-    return repr(value)
+    text = repr(value)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
 def _as_kernel(term: Kernel | float) -> Kernel:
@@ -242,8 +251,9 @@ class _Both:
 class _Pair(Kernel):
     """Two kernels evaluated on the same tile."""
 
-    first: Kernel
-    second: Kernel
+    def __init__(self, first: Kernel, second: Kernel) -> None:
+        self.first = first
+        self.second = second
 
     def check_parameters(self) -> None:
         for side in ("first", "second"):
@@ -295,10 +305,6 @@ class Sum(_Pair):
     1.0
     """
 
-    def __init__(self, first: Kernel, second: Kernel) -> None:
-        self.first = first
-        self.second = second
-
     def __str__(self) -> str:
         return f"{self.first} + {self.second}"
 
@@ -324,10 +330,6 @@ class Product(_Pair):
     array([[2., 4.],
            [4., 8.]])
     """
-
-    def __init__(self, first: Kernel, second: Kernel) -> None:
-        self.first = first
-        self.second = second
 
     def __str__(self) -> str:
         factors = (self.first, self.second)

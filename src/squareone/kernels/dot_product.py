@@ -1,4 +1,4 @@
-"""Kernels of the inner product: linear and polynomial."""
+"""Kernels of the inner product: linear, cosine and polynomial."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..arrays import Array
 from ..rows import Rows, rows_of
 from .base import Kernel, check_positive
 
-__all__ = ["Linear", "Polynomial"]
+__all__ = ["Cosine", "Linear", "Polynomial"]
 
 
 class Linear(Kernel):
@@ -42,6 +42,48 @@ class Linear(Kernel):
 
     def diagonal(self, X: Any) -> Array:
         return rows_of(X).squares()
+
+
+class Cosine(Kernel):
+    """The cosine kernel, k(x, x') = xᵀx' / (‖x‖ ‖x'‖): the cosine of the angle between two rows.
+
+    It does not see how long rows are, only where they point to: for texts as counts of words, for
+    instance, of which some are longer than others. A row of zeros points nowhere, and k is zero
+    between it and any row, itself included.
+
+    The same model as a hyperplane, with ``coef_`` and the fast solvers of the linear kernel, is
+    ``make_pipeline(Normalizer(), RLSClassifier("linear"))``, with scikit-learn's ``Normalizer``.
+
+    Examples
+    --------
+    >>> from squareone.kernels import Cosine
+    >>> Cosine()([[3.0, 4.0], [30.0, 40.0], [1.0, 0.0], [0.0, 0.0]])
+    array([[1. , 1. , 0.6, 0. ],
+           [1. , 1. , 0.6, 0. ],
+           [0.6, 0.6, 1. , 0. ],
+           [0. , 0. , 0. , 0. ]])
+    """
+
+    peak_by_rows = True
+
+    def check_parameters(self) -> None:
+        return
+
+    def left(self, X: Any, origin: Array) -> Rows:
+        return rows_of(X).normalised()
+
+    def right(self, Y: Any, origin: Array) -> Rows:
+        return rows_of(Y).normalised()
+
+    def fill(self, left: Rows, right: Rows, out: Array) -> None:
+        left.cross(right, out)
+
+    def diagonal(self, X: Any) -> Array:
+        # not of squares, which may vanish
+        return (rows_of(X).normalised().squares() > 0).astype(X.dtype)
+
+    def peak(self, X: Any) -> float:
+        return 1.0
 
 
 class Polynomial(Kernel):
@@ -80,6 +122,12 @@ class Polynomial(Kernel):
 
     def resolve(self, X: Any, rng: np.random.RandomState) -> Polynomial:
         self.check_parameters()
+        if self.gamma is None and X.shape[1] == 0:
+            msg = (
+                f"{self}: gamma=None is one divided by the number of features, which is not known "
+                "yet: give gamma a number, or say how many features there are"
+            )
+            raise ValueError(msg)
         gamma = 1.0 / X.shape[1] if self.gamma is None else self.gamma
         return Polynomial(self.degree, gamma, self.coef0)
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from .base import Kernel
-from .dot_product import Linear, Polynomial
+from .dot_product import Cosine, Linear, Polynomial
 from .precomputed import Precomputed
 from .stationary import Gaussian, Laplacian, Matern
 
-__all__ = ["BY_NAME", "kernel_from"]
+__all__ = ["BY_NAME", "kernel_from", "other_kernels"]
 
 #: Kernels by name, for ``RLSRegressor(kernel="gaussian")``.
 BY_NAME: dict[str, type[Kernel]] = {
+    "cosine": Cosine,
     "gaussian": Gaussian,
     "laplacian": Laplacian,
     "linear": Linear,
@@ -22,6 +25,39 @@ BY_NAME: dict[str, type[Kernel]] = {
     "precomputed": Precomputed,
     "rbf": Gaussian,
 }
+
+
+#: Kernels that are worth a trial beside another one, as they are written.
+_WORTH_A_TRIAL: dict[str, type[Kernel]] = {
+    "Gaussian()": Gaussian,
+    "Gaussian(ard=True)": Gaussian,
+    "Laplacian()": Laplacian,
+    "Matern()": Matern,
+    "Linear()": Linear,
+}
+
+
+def other_kernels(kernel: Kernel, *, relevance: bool) -> tuple[str, ...]:
+    """Kernels that might predict better, as they are written: those that ``kernel`` has no part in.
+
+    ``relevance`` says whether a width for every feature can be searched. None for a matrix.
+    """
+    if not kernel.has_formula:
+        return ()
+    terms = [kernel, *kernel.get_params(deep=True).values()]
+    tried = {type(term) for term in terms}
+    one_width = any(
+        isinstance(t, Gaussian) and not t.ard and t.metric is None and np.ndim(t.sigma) == 0
+        for t in terms
+    )
+    found = []
+    for name, kind in _WORTH_A_TRIAL.items():
+        if "ard" in name:
+            if relevance and (kind not in tried or one_width):
+                found.append(name)
+        elif kind not in tried:
+            found.append(name)
+    return tuple(found)
 
 
 def kernel_from(kernel: Any) -> Kernel:

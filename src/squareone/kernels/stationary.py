@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable, Mapping
 from numbers import Real
 from typing import Any
 
@@ -15,6 +16,9 @@ from ..rows.base import Lifted
 from .base import Kernel, check_positive
 
 __all__ = ["Gaussian", "Laplacian", "Matern", "Stationary"]
+
+# What the width is called elsewhere.
+_WIDTHS = ("bandwidth", "length_scale", "lengthscale", "width")
 
 # Rows whose pairwise distances give the median: enough for two digits, at no cost worth counting.
 MEDIAN_ROWS = 512
@@ -29,9 +33,16 @@ class Stationary(Kernel):
 
     It is a function of an exponent that is zero at distance zero and scales with sigma by a power:
     from the exponents at one width follow the kernel values at any other.
+
+    With a metric it is the same function of the rows in other coordinates: XR for an array R
+    (d, r), or features times weights (d,).
     """
 
     sigma: float | Array | str
+    metric: Array | None
+
+    #: How many axes a metric may have.
+    _metric_axes: tuple[int, ...] = (1, 2)
 
     peak_by_rows = True
 
@@ -48,12 +59,51 @@ class Stationary(Kernel):
                 raise ValueError(msg)
         else:
             check_positive(self, "sigma", self.sigma)
+        if self.metric is not None:
+            self._check_metric()
+
+    def _check_metric(self) -> None:
+        """Refuse what is no metric; whether it has the features of the rows is not known yet."""
+        expected = "a weight for every feature, an array of shape (d,)"
+        if 2 in self._metric_axes:
+            expected = f"an array of shape (d, r), or {expected},"
+        wrong = f"{type(self).__name__}(metric=...): {expected} is expected"
+        try:
+            metric = np.asarray(self.metric)
+        except ValueError as error:  # lists of different lengths
+            msg = f"{wrong}: {error}"
+            raise ValueError(msg) from error
+        if metric.dtype.kind in "US":
+            msg = f"{wrong}, got {self.metric!r}"
+        elif metric.ndim not in self._metric_axes or metric.dtype.kind not in "iuf":
+            msg = f"{wrong}, got one of shape {metric.shape} of {metric.dtype}"
+        elif metric.size == 0:
+            msg = f"{wrong}, got one of shape {metric.shape}: give it at least one column"
+        elif not np.isfinite(metric).all():
+            msg = f"{wrong}, and this one has NaN or infinity"
+        elif not metric.any():
+            msg = f"{wrong}, and the numbers of this one are all zero: every row would be alike"
+        elif metric.ndim == 1 and metric.min() < 0:
+            msg = f"{wrong}, and a weight is below zero"
+        else:
+            return
+        raise ValueError(msg)
 
     def resolve(self, X: Any, rng: np.random.RandomState) -> Kernel:
         self.check_parameters()
+        kernel = clone(self)
+        if self.metric is not None:
+            kernel.set_params(metric=np.array(self.metric, dtype=np.float64, order="C"))
+            if kernel.metric.shape[0] != X.shape[1]:
+                msg = (
+                    f"{type(self).__name__} has a metric of shape {kernel.metric.shape}, for rows "
+                    f"of {kernel.metric.shape[0]} features, and X of shape {X.shape} has "
+                    f"{X.shape[1]}: one row of the metric for every feature is expected"
+                )
+                raise ValueError(msg)
         if isinstance(self.sigma, str) and self.sigma == "median":
-            return clone(self).set_params(sigma=self.median_distance(X, rng))
-        return clone(self)
+            kernel.set_params(sigma=kernel.median_distance(X, rng))
+        return kernel
 
     @property
     def widths(self) -> float | Array:
@@ -67,11 +117,44 @@ class Stationary(Kernel):
         some = np.sort(rng.choice(n, MEDIAN_ROWS, replace=False)) if n > MEDIAN_ROWS else None
         rows = rows_of(X)[slice(None) if some is None else some]  # in memory, wherever they are
         rows = rows.standardised(rows.origin(rows.mean()), 1.0)
+        rows, origin = self.in_metric(rows.X, np.zeros(X.shape[1]))
         unit = unit_near(rows.peak())
-        rows = rows.standardised(np.zeros(X.shape[1]), unit)
+        rows = rows.standardised(origin, unit)
         distances = self.distances(rows)[np.triu_indices(rows.shape[0], 1)]
         distances = distances[distances > 0]
         return float(np.median(distances)) * unit if distances.size else 1.0
+
+    def in_metric(self, X: Any, origin: Array) -> tuple[Rows, Array]:
+        """Rows ``X`` (n, d) in the coordinates that distances are taken in, and the origin there.
+
+        Without a metric these are the features as they are. XR is dense, (n, r), whatever the rows
+        are, and of rows less their origin, which costs no digits then; with weights sparse rows
+        stay sparse.
+
+        **Cost**: r multiplications for every number stored; memory for the result.
+        """
+        rows = rows_of(X)
+        if self.metric is None:
+            return rows, origin
+        metric = self.metric.astype(rows.dtype)
+        nowhere = np.zeros(metric.shape[-1], rows.dtype)
+        if metric.ndim == 1:
+            return rows.standardised(origin, 1.0).scaled(metric), nowhere
+        return rows_of(rows.times(metric, origin)), nowhere
+
+    @classmethod
+    def _meant(cls, name: str, value: Any, others: Mapping[str, Any]) -> str:
+        if name in _WIDTHS:
+            return f"the width is called sigma: {cls.__name__}(sigma={value!r})"
+        return ""
+
+    @classmethod
+    def _instead_of_gamma(cls, gamma: Any, rule: str, sigma: Callable[[float], float]) -> str:
+        """Advice for who has a ``gamma``, which is 1 over something of sigma by the ``rule``."""
+        example = f'{cls.__name__}(sigma="auto") is chosen together with alpha'
+        if isinstance(gamma, Real) and 0.0 < float(gamma) < np.inf:
+            example = f"gamma={gamma:g} is {cls.__name__}(sigma={sigma(float(gamma)):.4g})"
+        return f"the width is called sigma, with {rule}: {example}"
 
     @staticmethod
     @abstractmethod
@@ -95,10 +178,14 @@ class Stationary(Kernel):
 
     def peak(self, X: Any) -> float:
         """A bound on the squared distances in units of sigma."""
-        farthest = 2.0 * rows_of(X).peak()
+        farthest, count, largest = 2.0 * rows_of(X).peak(), X.shape[1], 0.0
         narrowest = np.min(np.asarray(self.widths, dtype=np.float64))
         with np.errstate(over="ignore"):
-            return float(X.shape[1] * np.square(farthest / narrowest))
+            if self.metric is not None:
+                sizes = np.abs(self.metric)
+                count, largest = sizes.shape[-1], float(sizes.max())
+                farthest *= float(np.max(sizes if sizes.ndim == 1 else sizes.sum(axis=0)))
+            return max(float(count * np.square(farthest / narrowest)), largest)
 
 
 class _Euclidean(Stationary):
@@ -121,10 +208,12 @@ class _Euclidean(Stationary):
         return np.sqrt(D2)
 
     def left(self, X: Any, origin: Array) -> Lifted:
-        return rows_of(X).lifted(origin, self.widths, square_at=0)
+        rows, origin = self.in_metric(X, origin)
+        return rows.lifted(origin, self.widths, square_at=0)
 
     def right(self, Y: Any, origin: Array) -> Lifted:
-        return rows_of(Y).lifted(origin, self.widths, square_at=1)
+        rows, origin = self.in_metric(Y, origin)
+        return rows.lifted(origin, self.widths, square_at=1)
 
     def exponents(self, left: Lifted, right: Lifted, out: Array) -> None:
         left.cross(right, out)
@@ -143,8 +232,12 @@ class Gaussian(_Euclidean):
         together with λ; ``"median"`` takes the median distance between training rows.
     ard : bool, default=False
         With ``sigma="auto"``, choose a width for every feature (automatic relevance determination),
-        by the gradient of the leave-one-out error on a thousand rows. Worth trying where features
+        by the gradient of the leave-one-out error on some hundred rows. Worth trying where features
         differ in use; with few rows it may do harm.
+    metric : array of shape (d, r) or (d,), or None, default=None
+        R: distances are those of the rows XR, ‖x − x'‖² becomes (x − x')ᵀRRᵀ(x − x'). With a weight
+        at or above zero for every feature, (d,), those of features times their weights. XR is
+        dense, n·r numbers, also where rows are sparse. Not together with ``ard`` or several widths.
 
     Examples
     --------
@@ -152,11 +245,31 @@ class Gaussian(_Euclidean):
     >>> Gaussian(sigma=1.0)([[0.0], [2.0]]).round(4)
     array([[1.    , 0.1353],
            [0.1353, 1.    ]])
+
+    Only the difference of two features counts:
+
+    >>> Gaussian(sigma=1.0, metric=[[1.0], [-1.0]])([[0.0, 0.0], [5.0, 5.0], [2.0, 0.0]]).round(4)
+    array([[1.    , 1.    , 0.1353],
+           [1.    , 1.    , 0.1353],
+           [0.1353, 0.1353, 1.    ]])
     """
 
-    def __init__(self, sigma: float | Array | str = "auto", ard: bool = False) -> None:
+    def __init__(
+        self,
+        sigma: float | Array | str = "auto",
+        ard: bool = False,
+        metric: Array | None = None,
+    ) -> None:
         self.sigma = sigma
         self.ard = ard
+        self.metric = metric
+
+    @classmethod
+    def _meant(cls, name: str, value: Any, others: Mapping[str, Any]) -> str:
+        if name != "gamma":
+            return super()._meant(name, value, others)
+        rule = "gamma = 1/(2·sigma²)"
+        return cls._instead_of_gamma(value, rule, lambda gamma: 1.0 / np.sqrt(2.0 * gamma))
 
     def check_parameters(self) -> None:
         several = not isinstance(self.sigma, str) and np.ndim(self.sigma) > 0
@@ -173,6 +286,13 @@ class Gaussian(_Euclidean):
             super().check_parameters()
         if not isinstance(self.ard, bool | np.bool_):
             msg = f"Gaussian(ard={self.ard!r}): True or False is expected"
+            raise ValueError(msg)
+        if self.metric is not None and (self.ard or several):
+            has = "ard=True" if self.ard else "a width for every feature"
+            msg = (
+                f"Gaussian(metric=...) with {has}: beside a metric there is one width, for the "
+                "metric says how much features count. Leave one of the two out"
+            )
             raise ValueError(msg)
         if self.ard and not several and self.sigma != "auto":
             msg = (
@@ -223,6 +343,9 @@ class Matern(_Euclidean):
         ``"median"`` takes the median distance between training rows.
     nu : {0.5, 1.5, 2.5}, default=1.5
         The smoothness.
+    metric : array of shape (d, r) or (d,), or None, default=None
+        R: distances are those of the rows XR, or with a weight at or above zero for every feature,
+        (d,), of features times their weights. XR is dense, n·r numbers, also where rows are sparse.
 
     Examples
     --------
@@ -232,9 +355,12 @@ class Matern(_Euclidean):
            [0.1353, 1.    ]])
     """
 
-    def __init__(self, sigma: float | str = "auto", nu: float = 1.5) -> None:
+    def __init__(
+        self, sigma: float | str = "auto", nu: float = 1.5, metric: Array | None = None
+    ) -> None:
         self.sigma = sigma
         self.nu = nu
+        self.metric = metric
 
     def check_parameters(self) -> None:
         super().check_parameters()
@@ -265,6 +391,8 @@ class Laplacian(Stationary):
     sigma : float, "auto" or "median", default="auto"
         The width, above zero. ``"auto"`` is chosen by the estimator, together with λ;
         ``"median"`` takes the median L1 distance between training rows.
+    metric : array of shape (d,), or None, default=None
+        A weight w at or above zero for every feature: the distance is Σ_j w_j ``|x_j − x'_j|``.
 
     Examples
     --------
@@ -272,10 +400,22 @@ class Laplacian(Stationary):
     >>> Laplacian(sigma=1.0)([[0.0, 0.0], [1.0, 1.0]]).round(4)
     array([[1.    , 0.1353],
            [0.1353, 1.    ]])
+    >>> Laplacian(sigma=1.0, metric=[2.0, 0.0])([[0.0, 0.0], [1.0, 1.0]]).round(4)
+    array([[1.    , 0.1353],
+           [0.1353, 1.    ]])
     """
 
-    def __init__(self, sigma: float | str = "auto") -> None:
+    _metric_axes = (1,)
+
+    def __init__(self, sigma: float | str = "auto", metric: Array | None = None) -> None:
         self.sigma = sigma
+        self.metric = metric
+
+    @classmethod
+    def _meant(cls, name: str, value: Any, others: Mapping[str, Any]) -> str:
+        if name != "gamma":
+            return super()._meant(name, value, others)
+        return cls._instead_of_gamma(value, "gamma = 1/sigma", lambda gamma: 1.0 / gamma)
 
     @staticmethod
     def distances(rows: Rows) -> Array:
@@ -285,7 +425,8 @@ class Laplacian(Stationary):
 
     def left(self, X: Any, origin: Array) -> Rows:
         # centred before it is rounded by the division: far from zero that costs digits
-        return rows_of(X).standardised(origin, self.widths)
+        rows, origin = self.in_metric(X, origin)
+        return rows.standardised(origin, self.widths)
 
     def right(self, Y: Any, origin: Array) -> Rows:
         return self.left(Y, origin)

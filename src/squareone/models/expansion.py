@@ -1,4 +1,4 @@
-"""f(x) = Σ c_i k(x, x_i) + b."""
+"""Kernel expansions: f(x) = Σ c_i k(x, x_i) + b."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""f(x) = wᵀx + b."""
+"""Hyperplanes: f(x) = wᵀx + b."""
 
 from __future__ import annotations
 

@@ -30,7 +30,10 @@ def rank_of(coverage: float, n: int) -> int:
     Refused where it is n + 1: no finite interval has that coverage then.
     """
     share = Fraction(repr(float(coverage)))
-    rank = int(-((-share * (n + 1)) // 1))
+    wanted = share * (n + 1)
+    whole = round(wanted)
+    # n/(n + 1), as a computer divides, may be a little more than it is
+    rank = whole if abs(wanted - whole) <= (n + 1) * 2.0**-52 else int(-(-wanted // 1))
     if rank > n:
         needed = int(-(-share // (1 - share)))
         msg = (

@@ -12,10 +12,10 @@ import numpy as np
 
 from ..arrays import Array
 
-__all__ = ["log_odds_line", "softmax_slope"]
+__all__ = ["log_odds_line", "number_of_rows", "softmax_line", "softmax_slope"]
 
-# The flattest slope, over the mean distance between the values of a row: probabilities of values
-# that tell nothing are equal to three decimals, and still in the order of the values.
+# The flattest slope, over the distance between values: probabilities of values that tell nothing,
+# or the wrong thing, are equal to three decimals, and still in the order of the values.
 _FLATTEST = 1e-3
 # Of Newton's method: it takes about ten.
 _MOST_STEPS = 100
@@ -59,8 +59,7 @@ def softmax_slope(values: Array, truth: Array, weights: Array) -> float:
         return 1.0
     behind /= unit
     shares = weights / weights.sum()
-    epsilon = 1.0 / (1.0 + _number_of_rows(weights))
-    smoothed = np.where(truth, 1.0 - epsilon, 0.0) + epsilon / k
+    epsilon, smoothed = _smoothed(truth, weights)
 
     def slope_of_loss(log_slope: float) -> float:
         with np.errstate(over="ignore"):  # a share that is infinitely small is zero
@@ -73,16 +72,71 @@ def softmax_slope(values: Array, truth: Array, weights: Array) -> float:
     return _per(unit, np.exp(best))
 
 
-def log_odds_line(values: Array, truth: Array, weights: Array) -> tuple[float, float]:
-    """The a and b whose 1/(1 + exp(−a·f − b)) has the least log loss.
+def _smoothed(truth: Array, weights: Array) -> tuple[float, Array]:
+    """ε, and labels (n, k) as if one more row had been seen whose class was drawn at random."""
+    epsilon = 1.0 / (1.0 + number_of_rows(weights))
+    return epsilon, np.where(truth, 1.0 - epsilon, 0.0) + epsilon / truth.shape[1]
+
+
+def softmax_line(
+    values: Array, truth: Array, weights: Array, *, slope: float | None = None
+) -> tuple[float, Array, Array]:
+    """The a > 0 and b whose softmax(a·(f − c) + b) has the least log loss, as (a, c, b).
+
+    Labels are smoothed as in :func:`softmax_slope`. At the least loss the mean probability of every
+    class is its share of the smoothed rows.
+
+    Parameters
+    ----------
+    values : array (n, k) of float64
+        With column means c.
+    truth : array (n, k) of bool
+    weights : array (n,)
+    slope : float or None
+        a, where it is given.
+
+    Notes
+    -----
+    **Cost**: nk exponentials in each of some dozens of evaluations.
+    """
+    from scipy.optimize import minimize  # imported late: it would slow `import squareone`
+    from scipy.special import logsumexp
+
+    shares = weights / weights.sum()
+    centres = shares @ values
+    x = values - centres
+    unit = float(np.sqrt(shares @ np.square(x).mean(axis=1))) or 1.0
+    x /= unit
+    _, t = _smoothed(truth, weights)
+
+    def loss(line: Array) -> tuple[float, Array]:
+        z = line[0] * x + line[1:]
+        log_p = z - logsumexp(z, axis=1, keepdims=True)
+        missing = shares[:, None] * (np.exp(log_p) - t)
+        gradient = np.concatenate([[np.sum(missing * x)], missing.sum(axis=0)])
+        return -float(shares @ np.sum(t * log_p, axis=1)), gradient
+
+    given = None if slope is None else slope * unit
+    start = np.concatenate([[1.0 if given is None else given], np.log(shares @ t)])
+    least, most = (_FLATTEST, None) if given is None else (given, given)
+    bounds = [(least, most), *[(None, None)] * values.shape[1]]
+    options = {"maxiter": 1000, "maxfun": 5000, "ftol": 1e-16, "gtol": 1e-10}
+    line = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options).x
+    return _per(unit, line[0]), centres, line[1:]
+
+
+def log_odds_line(values: Array, truth: Array, weights: Array) -> tuple[float, float, float]:
+    """The a > 0 and b whose 1/(1 + exp(−a·(f − c) − b)) has the least log loss, as (a, c, b).
 
     Labels are smoothed as in [1]_: with N₊ and N₋ rows on both sides, a row counts
     (N₊ + 1)/(N₊ + 2) if it is positive and 1/(N₋ + 2) if not. Newton's method, with steps halved
-    until the loss decreases enough [2]_. A side without rows is no exception.
+    until the loss decreases enough [2]_. A side without rows is no exception. Where the best slope
+    is next to zero, or below, the flattest is taken, with the offset that is best for it.
 
     Parameters
     ----------
     values : array (n,) of float64
+        With mean c.
     truth : array (n,) of bool
     weights : array (n,)
 
@@ -97,21 +151,30 @@ def log_odds_line(values: Array, truth: Array, weights: Array) -> tuple[float, f
     .. [2] Lin, Lin & Weng, "A note on Platt's probabilistic outputs for support vector machines",
        Machine Learning 68, 2007.
     """
-    from scipy.special import expit  # imported late: it would slow `import squareone`
-
-    positive, negative = _number_of_rows(weights[truth]), _number_of_rows(weights[~truth])
+    positive, negative = number_of_rows(weights[truth]), number_of_rows(weights[~truth])
     t = np.where(truth, (positive + 1.0) / (positive + 2.0), 1.0 / (negative + 2.0))
     x, centre, unit = _standardised(values, weights)
-    design = np.stack([x, np.ones_like(x)])  # (2, n)
+    one = np.ones((1, x.size))
+    offset = np.log((positive + 1.0) / (negative + 1.0))
+    slope, offset = _least_log_loss(np.vstack([x, one]), 0.0 * x, t, weights, [0.0, offset])
+    if slope < _FLATTEST:
+        slope = _FLATTEST
+        (offset,) = _least_log_loss(one, slope * x, t, weights, [offset])
+    return _per(unit, slope), centre, float(offset)
 
-    def loss(line: Array) -> float:
-        z = line @ design
-        return float(weights @ (t * np.logaddexp(0.0, -z) + (1.0 - t) * np.logaddexp(0.0, z)))
 
-    line = np.array([0.0, np.log((positive + 1.0) / (negative + 1.0))])
-    here = loss(line)
+def _least_log_loss(design: Array, z: Array, t: Array, weights: Array, start: list[float]) -> Array:
+    """The v (p,) for which vᵀ·``design`` + z (n,) are the best log-odds of labels ``t`` (n,)."""
+    from scipy.special import expit  # imported late: it would slow `import squareone`
+
+    def loss(v: Array) -> float:
+        odds = v @ design + z
+        return float(weights @ (t * np.logaddexp(0.0, -odds) + (1 - t) * np.logaddexp(0.0, odds)))
+
+    v = np.array(start)
+    here = loss(v)
     for _ in range(_MOST_STEPS):
-        p = expit(line @ design)
+        p = expit(v @ design + z)
         gradient = design @ (weights * (p - t))
         hessian = (design * (weights * p * (1.0 - p))) @ design.T
         # The ridge is for where the loss is straight: equal values, or rows that are certain.
@@ -120,13 +183,11 @@ def log_odds_line(values: Array, truth: Array, weights: Array) -> tuple[float, f
         step = -np.linalg.solve(hessian + np.diag(ridge), gradient)
         promise = -float(gradient @ step)
         if promise <= _SETTLED * here:
-            line += step
-            break
-        while (there := loss(line + step)) > here - 1e-4 * promise:
+            return v + step
+        while (there := loss(v + step)) > here - 1e-4 * promise:
             step, promise = step / 2.0, promise / 2.0
-        line, here = line + step, there
-    slope = _per(unit, line[0])
-    return slope, float(line[1]) - slope * centre
+        v, here = v + step, there
+    return v
 
 
 def _standardised(values: Array, weights: Array) -> tuple[Array, float, float]:
@@ -141,7 +202,7 @@ def _standardised(values: Array, weights: Array) -> tuple[Array, float, float]:
     return x / spread, lowest + mean * largest, float(spread * largest)
 
 
-def _number_of_rows(weights: Array) -> float:
+def number_of_rows(weights: Array) -> float:
     """Σw, since a row of weight two is two rows, but no less than (Σw)²/Σw².
 
     The latter is how many rows of equal weight would know as much; it does not change with the unit

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.sparse import issparse
 
 from ..arrays import Array
 from .learners import Learners, State
+from .rollback import Snapshot, inserted, writable
 
 
 class DiagonalLearners(Learners):
@@ -17,35 +17,38 @@ class DiagonalLearners(Learners):
     """
 
     form = "diagonal"
+    containers = ("_overwritten",)
 
-    def __init__(self, features: int, columns: int, a: float, *, shared: bool) -> None:
-        super().__init__(features, columns, a, shared=shared)
+    def __init__(self, features: int, columns: int, alpha: float, *, shared: bool) -> None:
+        super().__init__(features, columns, alpha, shared=shared)
         self._V = np.zeros((features, columns))
-        self._D = np.full((features, self.groups), a)  # the diagonal of A
+        self._D = np.full((features, self.groups), alpha)  # the diagonal of A
         self._W = np.zeros((features, columns))
-
-    def _row(self, i: int) -> tuple[Array | slice, Array]:
-        return self.sparse_row(i) if issparse(self._X) else (slice(None), self._X[i])
+        # places, columns and what stood there in V, D and W, of what was learned since the last
+        # snapshot, as long as that has these very arrays
+        self._overwritten: list[tuple[Array | slice, slice, Array, Array, Array]] = []
+        self._noted = False
 
     def margins(self, i: int) -> Array:
-        places, values = self._row(i)
+        places, values = self.row(i)
         return values @ self._W[places]
 
     def spreads(self, i: int) -> Array:
-        places, values = self._row(i)
+        places, values = self.row(i)
         return np.square(values) @ (1.0 / self._D[places])
 
-    def learn(self, i: int, group: int, y: Array) -> None:
-        places, values = self._row(i)
-        if self.shared:
-            self._V[places] += np.outer(values, y)
-            self._D[places, 0] += np.square(values)
-            self._W[places] = self._V[places] / self._D[places]
-            return
-        v, D = self._V[:, group], self._D[:, group]
-        v[places] += values * y[0]
-        D[places] += np.square(values)
-        self._W[places, group] = v[places] / D[places]
+    def learn(self, i: int, group: int, y: Array, p: Array | None = None) -> None:
+        places, values = self.row(i)
+        columns, groups = self.columns_of(group), slice(group, group + 1)
+        V, D = self._V[places, columns], self._D[places, groups]
+        if self._noted:
+            W = self._W[places, columns]
+            self._overwritten.append((places, columns, V.copy(), D.copy(), W.copy()))
+        weight = self.weight(i)
+        V = V + np.outer(weight * values, y)
+        D = D + (weight * np.square(values))[:, None]
+        self._V[places, columns], self._D[places, groups] = V, D
+        self._W[places, columns] = V / D
 
     def weights(self) -> Array:
         return self._W
@@ -54,10 +57,10 @@ class DiagonalLearners(Learners):
         return np.asarray(self._X @ weights)
 
     def log_determinants(self) -> Array:
-        return np.log(self._D / self.a).sum(axis=0)
+        return np.log(self._D / self.alpha).sum(axis=0)
 
     def energies(self, values: Array, u: Array) -> Array:
-        return np.square(u) @ (self._D - self.a)
+        return np.square(u) @ (self._D - self.alpha)
 
     def add_column(self, like: int | None, sign: float) -> None:
         self.columns += 1
@@ -65,12 +68,45 @@ class DiagonalLearners(Learners):
         new = [fresh if like is None else sign * M[:, [like]] for M in (self._V, self._W)]
         self._V, self._W = np.hstack([self._V, new[0]]), np.hstack([self._W, new[1]])
         if not self.shared:
-            D = np.full((self.features, 1), self.a) if like is None else self._D[:, [like]]
+            D = np.full((self.features, 1), self.alpha) if like is None else self._D[:, [like]]
             self._D = np.hstack([self._D, D])
+        self._noted = False
 
     def negate(self, column: int) -> None:
+        self._V, self._W = self._V.copy(), self._W.copy()
         self._V[:, column] *= -1.0
         self._W[:, column] *= -1.0
+        self._noted = False
+
+    def add_features(self, at: int, count: int) -> None:
+        self.features += count
+        self._V, self._W = (inserted(M, at, count, 0) for M in (self._V, self._W))
+        self._D = np.insert(self._D, [at] * count, self.alpha, axis=0)
+        self._noted = False
+        self.release()
+
+    def snapshot(self, numbers: float) -> Snapshot:
+        """Copies, or a list of what is overwritten: whichever is less.
+
+        A row has few of a million features, and their numbers are changed where they lie.
+        """
+        self._V, self._D, self._W = (writable(M) for M in (self._V, self._D, self._W))
+        self._overwritten, self._noted = [], numbers < self.features
+        held, parts = super().snapshot(numbers)
+        if not self._noted:
+            held.update({name: held[name].copy() for name in ("_V", "_D", "_W")})
+        return held, parts
+
+    def settle(self) -> None:
+        self._overwritten, self._noted = [], False
+
+    def roll_back(self, snapshot: Snapshot) -> None:
+        overwritten = self._overwritten
+        super().roll_back(snapshot)
+        for places, columns, V, D, W in reversed(overwritten):
+            group = slice(0, 1) if self.shared else columns
+            self._V[places, columns], self._D[places, group] = V, D
+            self._W[places, columns] = W
 
     def state(self) -> State:
         return {"V": self._V, "diagonal": self._D}

@@ -1,4 +1,4 @@
-"""What a set of predicted labels costs beside the true one, row by row.
+"""Losses of predicted sets of labels: H-loss, zero-one loss and symmetric difference.
 
 All take indicators (n, k) of k nodes and give a loss for each row (n,).
 """
@@ -47,7 +47,7 @@ def h_loss(y_true: Any, y_pred: Any, taxonomy: Any, *, costs: Any = "uniform") -
     Parameters
     ----------
     y_true, y_pred : array-like (n, k)
-    taxonomy : Taxonomy, or any form of one
+    taxonomy : Taxonomy, or what :meth:`Taxonomy.of` makes one of
         Of k nodes, in the order of the columns.
     costs : {"uniform", "shared"} or array-like (k,), default="uniform"
         Of a mistake at a node: one; or a root has its share of one, and a child its share of what

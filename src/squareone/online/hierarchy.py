@@ -1,4 +1,4 @@
-"""A forest of learners: each node tells its own rows from those of its siblings."""
+"""Least squares at every node of a taxonomy: the engine, its models, and labels from margins."""
 
 from __future__ import annotations
 
@@ -9,8 +9,13 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array
+from ..kernels import Kernel, Linear
+from ..models import Hyperplane, KernelExpansion
+from .dual import DualLearners
+from .engines import Method
 from .hierarchical_losses import h_loss
 from .learners import Learners, State
+from .rollback import Restorable, Snapshot
 from .taxonomy import Taxonomy
 
 # A margin is the difference of a target of ±1 and its error: below this it may as well be zero,
@@ -37,7 +42,39 @@ class Family:
     learners: Learners
 
 
-class Hierarchy:
+@dataclass(frozen=True)
+class FamilyModels:
+    """A function for every node: those of siblings have their points in common.
+
+    Attributes
+    ----------
+    columns : int
+    parts : list of pairs
+        Columns (c,) and the model of their values.
+    """
+
+    columns: int
+    parts: list[tuple[Array, Hyperplane | KernelExpansion]]
+
+    def values(self, X: Any) -> Array:
+        """Values at the rows of ``X`` (n, d) → (n, k). **Cost**: that of all parts."""
+        found = np.empty((X.shape[0], self.columns))
+        for columns, model in self.parts:
+            found[:, columns] = model.values(X)
+        return found
+
+    @property
+    def intercepts(self) -> Array:
+        """Zeros (k,)."""
+        return np.zeros(self.columns)
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The precision rows are predicted in."""
+        return np.dtype(np.float64)
+
+
+class Hierarchy(Restorable):
     """H-RLS (Cesa-Bianchi, Gentile & Zaniboni 2006): regularised least squares at every node.
 
     A node learns each row of which its parent is a true label, a root every row. **Cost**: as many
@@ -67,8 +104,28 @@ class Hierarchy:
         ]
         self.rounds, self.mistakes = 0, 0
         self.loss = 0.0
+        self._numbers = 0.0
+        # what families held that have learned something since the last snapshot
+        self._earlier: dict[int, Snapshot] | None = None
 
-    def learn(self, X: Any, Y: Array) -> Array:
+    def snapshot(self, numbers: float) -> Snapshot:
+        """Of the families only when they learn: a row concerns few of them."""
+        self._numbers, self._earlier = numbers, None
+        held, parts = super().snapshot(numbers)
+        self._earlier = {}
+        return held, parts
+
+    def settle(self) -> None:
+        for position in self._earlier or {}:
+            self.families[position].learners.settle()
+        self._earlier = None
+
+    def roll_back(self, snapshot: Snapshot) -> None:
+        for position, earlier in (self._earlier or {}).items():
+            self.families[position].learners.roll_back(earlier)
+        super().roll_back(snapshot)
+
+    def learn(self, X: Any, Y: Array, weights: Array | None = None) -> Array:
         """See rows ``X`` (b, d), float64 and dense or CSR, one after the other, and learn them.
 
         Parameters
@@ -76,6 +133,8 @@ class Hierarchy:
         X : array or CSR matrix (b, d)
         Y : array (b, k)
             True labels, with all that is above them.
+        weights : array (b,) or None
+            Of the rows, above zero.
 
         Returns
         -------
@@ -84,7 +143,7 @@ class Hierarchy:
         """
         # A node below a false one has no part in the loss: right where its parent was, or hidden.
         predicted = np.zeros(Y.shape, dtype=bool)
-        for family in self.families:
+        for position, family in enumerate(self.families):
             rows = (
                 np.arange(Y.shape[0]) if family.parent < 0 else np.flatnonzero(Y[:, family.parent])
             )
@@ -92,7 +151,10 @@ class Hierarchy:
                 continue
             places = np.ix_(rows, family.children)
             targets = np.where(Y[places], 1.0, -1.0)
-            family.learners.block(X if rows.size == Y.shape[0] else X[rows])
+            if self._earlier is not None and position not in self._earlier:
+                self._earlier[position] = family.learners.snapshot(self._numbers)
+            each = None if weights is None else weights[rows]
+            family.learners.block(X if rows.size == Y.shape[0] else X[rows], each)
             errors = family.learners.learn_rows(targets)
             family.learners.release()
             predicted[places] = targets - errors > _ROUNDING
@@ -108,8 +170,24 @@ class Hierarchy:
         for family in self.families:
             family.learners.block(X)
             found[family.children] = family.learners.margins(0)
-            family.learners.release()
+            family.learners.drop()
         return found
+
+    def model(self, kernel: Kernel, *, intercept: bool = False) -> FamilyModels:
+        """What predicts."""
+        parts = [(family.children, _family_model(family, kernel)) for family in self.families]
+        return FamilyModels(len(self.taxonomy), parts)
+
+    def rounding(self) -> float:
+        """About how much rounding may change what was learned, relatively."""
+        return max(family.learners.rounding() for family in self.families)
+
+    def add_features(self, at: int, count: int) -> None:
+        """So many features more, before that at place ``at``: they were zero in all rows so far."""
+        for position, family in enumerate(self.families):
+            if self._earlier is not None and position not in self._earlier:
+                self._earlier[position] = family.learners.snapshot(self._numbers)
+            family.learners.add_features(at, count)
 
     def state(self) -> State:
         """All there is, but the taxonomy."""
@@ -128,6 +206,39 @@ class Hierarchy:
         self.loss = float(state["loss"])
 
 
+def _family_model(family: Family, kernel: Kernel) -> Hyperplane | KernelExpansion:
+    learners = family.learners
+    W, none = learners.weights().copy(), np.zeros(family.children.size)
+    if not isinstance(learners, DualLearners) or learners.by_feature:
+        return Hyperplane(W, none)
+    points = learners.points.matrix()
+    if isinstance(kernel, Linear):  # one product in place of one for each point
+        return Hyperplane(np.asarray(points.T @ W), none)
+    return KernelExpansion(kernel, points.copy(), np.array(learners.points.rounds, int), W, none)
+
+
+@dataclass(frozen=True)
+class HierarchicalMethod(Method):
+    """Every node learns the rows of its parent.
+
+    Attributes
+    ----------
+    alpha : float
+    """
+
+    alpha: float
+    settles = True  # what families held before they learned
+
+    def shared(self, targets: Any) -> bool:
+        return True  # by siblings
+
+    def matrices(self, targets: Any) -> int:
+        return 1 + int((~targets.taxonomy.leaves).sum())
+
+    def engine(self, columns: int, targets: Any, learners: Callable[..., Learners]) -> Hierarchy:
+        return Hierarchy(targets.taxonomy, lambda children: learners(children, self.alpha))
+
+
 def families(taxonomy: Taxonomy) -> list[tuple[int, Array]]:
     """Every parent with its children's positions (c,), the roots below -1 first."""
     parents = [-1, *taxonomy.order[~taxonomy.leaves[taxonomy.order]].tolist()]
@@ -143,7 +254,8 @@ def top_down(margins: Array, taxonomy: Taxonomy) -> Array:
     --------
     >>> import numpy as np
     >>> from squareone.online import Taxonomy, top_down
-    >>> top_down(np.array([[1.0, 0.5, -2.0], [-1.0, 3.0, 2.0]]), Taxonomy.of([-1, 0, 0]))
+    >>> taxonomy = Taxonomy.of({"a": ["b", "c"]})
+    >>> top_down(np.array([[1.0, 0.5, -2.0], [-1.0, 3.0, 2.0]]), taxonomy)
     array([[ True,  True, False],
            [False, False, False]])
     """
@@ -165,7 +277,7 @@ def descend(margins: Array, taxonomy: Taxonomy, ends: Array) -> Array:
     --------
     >>> import numpy as np
     >>> from squareone.online import Taxonomy, descend
-    >>> taxonomy = Taxonomy.of([-1, 0, 0])
+    >>> taxonomy = Taxonomy.of({"a": ["b", "c"]})
     >>> descend(np.array([[0.1, -0.5, -0.2]]), taxonomy, np.array([False, True, True]))
     array([2])
     """

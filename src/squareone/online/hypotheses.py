@@ -9,13 +9,13 @@ import numpy as np
 from ..arrays import Array
 from .learners import Learners, State
 from .mistake_bounds import penalised_risks
-from .support import grown
+from .rollback import Restorable, grown, inserted
 
 #: The loss of margins (…, t), for targets (…, t): between 0 and 1.
 Loss = Callable[[Array, Array], Array]
 
 
-class Hypotheses:
+class Hypotheses(Restorable):
     """What is remembered of the hypotheses a run goes through: nothing, the last one is there."""
 
     def before(self, learners: Learners, rounds: int) -> None:
@@ -29,6 +29,9 @@ class Hypotheses:
 
     def split(self) -> None:
         """The only column became two: that of the opposite targets, and itself."""
+
+    def add_features(self, at: int, count: int) -> None:
+        """Weights of so many features more, at a place: they were zero."""
 
     def chosen(self, learners: Learners, rounds: int) -> Array:
         """Weights to predict with."""
@@ -51,12 +54,16 @@ class Average(Hypotheses):
 
     def before(self, learners: Learners, rounds: int) -> None:
         W = learners.weights()
-        self._total = grown(self._total, W.shape)
-        self._total[: W.shape[0], : W.shape[1]] += (rounds - self._since) * W
-        self._since = rounds
+        total = grown(self._total, W.shape).copy()
+        total[: W.shape[0], : W.shape[1]] += (rounds - self._since) * W
+        self._total, self._since = total, rounds
 
     def split(self) -> None:
         self._total = np.hstack([-self._total[:, :1], self._total[:, :1]])
+
+    def add_features(self, at: int, count: int) -> None:
+        if self._total.size:
+            self._total = inserted(self._total, at, count, 0)
 
     def chosen(self, learners: Learners, rounds: int) -> Array:
         W = learners.weights()
@@ -75,6 +82,8 @@ class Penalised(Hypotheses):
 
     **Cost**: the margins of every hypothesis for every row; dt numbers for each hypothesis.
     """
+
+    containers = ("made", "_weights", "_rows")
 
     def __init__(self, delta: float) -> None:
         self.delta = delta
@@ -98,17 +107,20 @@ class Penalised(Hypotheses):
         if not self._weights:
             self.before(learners, 0)
         later = np.arange(Y.shape[0])[:, None] > np.array(self._rows)
-        t = Y.shape[1]
+        t, losses = Y.shape[1], self.losses.copy()
         for k, W in enumerate(self._weights):
             if later[:, k].any():
                 margins = np.zeros((Y.shape[0], t))
                 found = learners.block_margins(W)
                 margins[:, : found.shape[1]] = found
-                self.losses[k] += float(loss(margins, Y)[later[:, k]].sum())
-        self._rows = [-1] * len(self._rows)
+                losses[k] += float(loss(margins, Y)[later[:, k]].sum())
+        self.losses, self._rows = losses, [-1] * len(self._rows)
 
     def split(self) -> None:
         self._weights = [np.hstack([-W, W]) for W in self._weights]
+
+    def add_features(self, at: int, count: int) -> None:
+        self._weights = [inserted(W, at, count, 0) for W in self._weights]
 
     def risks(self, rounds: int) -> Array:
         """The penalised risk estimate of every hypothesis."""

@@ -1,12 +1,18 @@
-"""What is known of the risk and of the mistakes of a run, and of what they depend on."""
+"""Bounds on the risk and on the mistakes of a run, and a run compared with a fixed classifier."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from ..arrays import Array
+from ..kernels import Linear
+from ..kernels.tiles import kernel_product
+from ..rows import rows_of
+from .dual import DualLearners
+from .learners import Learners
 
 
 def typical_risk_bound(loss: float, n: int, delta: float) -> float:
@@ -140,3 +146,72 @@ def _best_gamma(margins: Array, root: float) -> float:
     # at γ = the k-th margin, all below it are missing γ − margin
     hinges = count * above - sums + below
     return float(above[int(np.argmin((hinges + root) / above))])
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Terms of the bounds.
+
+    Attributes
+    ----------
+    margins : array (n,)
+        y uᵀx in all rounds.
+    energy : float
+        a|u|² + uᵀSSᵀu, S the rows that the column has learned.
+    log_determinant : float
+        Σ ln(1 + λᵢ/a).
+    """
+
+    margins: Array
+    energy: float
+    log_determinant: float
+
+
+def check_comparable(stream: Any) -> None:
+    """Refuse a stream for which there is no bound."""
+    if stream.form == "diagonal" or stream.settings.budget is not None:
+        msg = "the bound is for the exact forms, primal and dual, without a budget"
+        raise ValueError(msg)
+    if stream.weighted:
+        msg = "the bound is for rows that all count the same, and some had another weight than one"
+        raise ValueError(msg)
+
+
+def compare(stream: Any, learners: Learners, X: Any, Y: Array, u: Array, column: int) -> Comparison:
+    """A column of a stream with ``u`` (d,), or Σ uᵢk(xᵢ, ·) over its rows ``X`` (n, d)."""
+    if not 0 <= column < Y.shape[1]:
+        msg = f"column={column}: one of 0 to {Y.shape[1] - 1} is expected"
+        raise ValueError(msg)
+    if X.shape[0] != stream.engine.rounds:
+        msg = (
+            f"X has {X.shape[0]} rows, and {stream.engine.rounds} were seen: all of them are "
+            "expected, in any order"
+        )
+        raise ValueError(msg)
+    rows = stream.as_learned(X)
+    values = _values(stream, learners, rows, rows, u)
+    norm = float(u @ u if isinstance(stream.kernel, Linear) else u @ values)
+    at_points = np.empty(0)
+    if isinstance(learners, DualLearners) and learners.points.count:
+        # not among those of X: they were learned in another order if they were shuffled
+        at_points = _values(stream, learners, learners.points.matrix(), rows, u)
+    energy = learners.alpha * norm + float(learners.energies(at_points, u)[column])
+    found = float(learners.log_determinants()[column])
+    return Comparison(Y[:, column] * values, energy, found)
+
+
+def _values(stream: Any, learners: Learners, X: Any, rows: Any, u: Array) -> Array:
+    """uᵀx of rows as they were learned (m, d), or Σ uᵢk(xᵢ, ·) over ``rows`` (n, d): (m,)."""
+    d = stream.n_features + stream.settings.intercept
+    if isinstance(stream.kernel, Linear):
+        if u.shape != (d,):
+            msg = f"u has shape {u.shape}: ({d},) is expected for the linear kernel"
+            raise ValueError(msg)
+        constant = u[-1] if X.shape[1] < d else 0.0  # the dual form has it in its kernel
+        return np.asarray(X @ u[: X.shape[1]]).ravel() + constant
+    if u.shape != (rows.shape[0],):
+        msg = f"u has shape {u.shape}: ({rows.shape[0]},) is expected, one weight per row of X"
+        raise ValueError(msg)
+    assert isinstance(learners, DualLearners)
+    X, rows = (rows_of(each).astype(np.dtype(float)).X for each in (X, rows))
+    return kernel_product(learners.kernel, X, rows, u[:, None])[:, 0]

@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_consistent_length
 
 from ..arrays import Array
 from ..persistence import Fields, refuse
-from ..targets.target_validation import check_labels
-from . import Taxonomy, descend, top_down
-from .taxonomy_forms import name_of
+from .hierarchy import descend, top_down
+from .rollback import Restorable
+from .taxonomy import Taxonomy, name_of
 
 #: What y may be: a label for each row, collections of them, or a column for every node.
 KINDS = ("labels", "sets", "indicator")
 
 
 @dataclass
-class NodeLabels:
+class NodeLabels(Restorable):
     """The labels of a stream.
+
+    What y was read as is a pair of one of ``KINDS`` and y: labels (n,), a list of n collections, or
+    zeros and ones (n, k).
 
     Attributes
     ----------
@@ -38,16 +39,16 @@ class NodeLabels:
     ends: Array
 
     @classmethod
-    def of(cls, given: Any, y: Any, X: Any, classes: Any) -> NodeLabels:
+    def of(cls, given: Any, y: tuple[str, Any], classes: Any) -> NodeLabels:
         """For a stream that begins with ``y``.
 
-        ``given`` is a taxonomy in any form; None: every label is a root; a text: labels are paths,
-        with this separator. ``classes`` are all labels there will be, where they are not given.
+        ``given`` is what :meth:`Taxonomy.of` takes; None: every label is a root; a text: labels are
+        paths, with this separator. ``classes`` are all labels there will be, where they are not
+        given.
         """
-        kind, y = read_labels(y, X)
         if classes is None and (given is None or isinstance(given, str)):
-            classes = _occurring(kind, y)
-        return cls.named(given, kind, classes)
+            classes = _occurring(*y)
+        return cls.named(given, y[0], classes)
 
     @classmethod
     def named(cls, given: Any, kind: str, classes: Any) -> NodeLabels:
@@ -74,32 +75,40 @@ class NodeLabels:
         """Whether there is nothing but two labels that exclude each other."""
         return self.kind == "labels" and len(self.taxonomy) == 2 and len(self.taxonomy.levels) == 1
 
-    def closed(self, y: Any, X: Any) -> Array:
-        """Truth values (n, k), ancestors included; what contradicts the taxonomy is refused."""
-        return self.taxonomy.closure(self._named_ones(y, X))
+    @property
+    def column_count(self) -> int:
+        """One for each node."""
+        return len(self.taxonomy)
 
-    def rows(self, y: Any, X: Any) -> Array:
+    def closed(self, y: tuple[str, Any]) -> Array:
+        """Truth values (n, k), ancestors included; what contradicts the taxonomy is refused."""
+        return self.taxonomy.closure(self._indicator(*y))
+
+    def rows(self, y: tuple[str, Any]) -> Array:
         """The same for rows that are learned: where they end is remembered."""
-        return self._learned(self._named_ones(y, X))
+        own = self._indicator(*y)
+        if self.kind == "labels":
+            self.ends = self.ends | own.any(axis=0)
+        return self.taxonomy.closure(own)
 
     def row(self, y: Any) -> Array:
         """The same for one row (1, k), whose labels are as they were before."""
         if self.kind == "indicator":
             y = np.reshape(np.asarray(y), (1, -1))
-            return self.rows(y, y)
-        return self._learned(self.taxonomy.indicator([[y] if self.kind == "labels" else y]))
+            check_indicator(y)
+            return self.rows((self.kind, y))
+        return self.rows(("sets", [[y] if self.kind == "labels" else y]))
 
-    def _named_ones(self, y: Any, X: Any) -> Array:
-        kind, y = read_labels(y, X)
+    def _indicator(self, kind: str, y: Any) -> Array:
         if kind == "indicator":
             self.taxonomy.check(y)
             return y != 0
         return self.taxonomy.indicator(y if kind == "sets" else ([label] for label in y.tolist()))
 
-    def _learned(self, own: Array) -> Array:
-        if self.kind == "labels":
-            self.ends = self.ends | own.any(axis=0)
-        return self.taxonomy.closure(own)
+    def answer(self, margins: Array) -> Any:
+        """What is predicted of a row with these margins (k,)."""
+        found = self.decode(margins[None])[0]
+        return found.item() if isinstance(found, np.generic) else found
 
     def decisions(self, margins: Array) -> Array:
         """(n, k), or (n,) for two labels that exclude each other."""
@@ -146,48 +155,14 @@ class NodeLabels:
             return cls(taxonomy, kind, found.array("ends", (len(taxonomy),), (np.bool_,)))
 
 
-def read_labels(y: Any, X: Any) -> tuple[str, Any]:
-    """Which of ``KINDS`` y is, and y: (n,) labels, a list of collections, or zeros and ones."""
-    sets = _collections(y)
-    if sets is not None:
-        check_consistent_length(X, sets)
-        return "sets", sets
-    y = check_labels(y, X)
-    if y.ndim == 1:
-        check_classification_targets(y)
-        return "labels", y
+def check_indicator(y: Array) -> None:
+    """Refuse a matrix (n, k) of other numbers than zeros and ones."""
     if not np.isin(y, (0, 1)).all():
         msg = (
             f"y has {y.shape[1]} columns: an indicator matrix of zeros and ones, a column for "
             "every node, is expected; or one label for each row, or a list of lists of labels"
         )
         raise ValueError(msg)
-    return "indicator", y
-
-
-def _collections(y: Any) -> list[Any] | None:
-    """A list of collections of labels; None where y is something else."""
-    objects = getattr(getattr(y, "dtype", None), "kind", "") == "O" and np.ndim(y) == 1
-    if not (isinstance(y, list | tuple) or objects):
-        return None
-    entries = list(y)
-    given = [isinstance(row, Collection) and not isinstance(row, str | bytes) for row in entries]
-    if not any(given):
-        return None
-    if not all(given):
-        i = given.index(False)
-        msg = f"y mixes collections of labels and single ones: row {i} is {entries[i]!r}"
-        raise ValueError(msg)
-    return None if _is_indicator(entries) else entries
-
-
-def _is_indicator(rows: list[Any]) -> bool:
-    """Whether rows are zeros and ones in lists of one length, which are columns to scikit-learn."""
-    if not all(isinstance(row, list | np.ndarray) for row in rows):
-        return False
-    lengths = {len(row) for row in rows}
-    numbers = all(isinstance(v, int | float | np.number) and v in (0, 1) for r in rows for v in r)
-    return len(lengths) == 1 and lengths != {1} and numbers
 
 
 def _objects(values: Sequence[Any]) -> Array:

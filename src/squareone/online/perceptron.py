@@ -1,12 +1,19 @@
-"""A second-order perceptron under way: what it has learned, and what it got wrong."""
+"""The second-order perceptron: the engine that learns the rows it got wrong."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from ..arrays import Array
-from .hypotheses import Hypotheses
+from ..threads import one_thread
+from .engines import ComparableEngine, Method, RidgeComparison
+from .hypotheses import Average, Hypotheses, Penalised
 from .learners import Learners, State
+from .rollback import Restorable
 
 
 def wrong_share(margins: Array, targets: Array, *, exclusive: bool) -> Array:
@@ -28,7 +35,7 @@ def wrong_share(margins: Array, targets: Array, *, exclusive: bool) -> Array:
     return np.mean(margins * targets <= 0, axis=-1)
 
 
-class Run:
+class PerceptronEngine(ComparableEngine):
     """Learners, each of which learns the rows that it gets wrong.
 
     Parameters
@@ -41,7 +48,6 @@ class Run:
 
     Attributes
     ----------
-    rounds : int
     loss : float
         The sum over all rounds, as :func:`wrong_share`.
     updates : array (t,)
@@ -49,54 +55,127 @@ class Run:
     """
 
     def __init__(self, learners: Learners, hypotheses: Hypotheses, *, exclusive: bool) -> None:
-        self.learners, self.hypotheses, self.exclusive = learners, hypotheses, exclusive
-        self.rounds = 0
+        self._learners, self.hypotheses, self.exclusive = learners, hypotheses, exclusive
+        self._rounds = 0
         self.loss = 0.0
         self.updates = np.zeros(learners.columns, np.int64)
 
-    def step(self, i: int, y: Array) -> Array:
-        """Predict row i of the block, then see ``y`` (t,) of ±1; return the margins (t,)."""
-        learners = self.learners
+    def parts(self) -> tuple[Restorable, ...]:
+        if type(self.hypotheses) is Hypotheses:  # which has nothing
+            return (self._learners,)
+        return (self._learners, self.hypotheses)
+
+    @property
+    def learners(self) -> Learners:
+        return self._learners
+
+    @property
+    def rounds(self) -> int:
+        return self._rounds
+
+    @property
+    def losses(self) -> Array:
+        return np.array([self.loss])
+
+    def learn_with_losses(self, X: Any, Y: Array, weights: Array | None) -> tuple[Array, Array]:
+        self._learners.block(X, weights)
+        with one_thread():
+            told = [self._step(i, y) for i, y in enumerate(Y)]
+        self.hypotheses.end_of_block(self._learners, Y, self._loss_of)
+        self._learners.release()
+        margins, losses = zip(*told, strict=True)
+        return np.array(margins), np.array(losses)[:, None]
+
+    def _step(self, i: int, y: Array) -> tuple[Array, float]:
+        """Predict row i of the block, then see ``y`` (t,) of ±1: the margins (t,) and the loss."""
+        learners = self._learners
         p = learners.margins(i)
-        self.rounds += 1
+        self._rounds += 1
         wrong = (y * p <= 0).nonzero()[0]
-        if self.exclusive:
-            self.loss += float(p.argmax() != y.argmax())
-        else:
-            self.loss += wrong.size / p.size
+        loss = float(p.argmax() != y.argmax()) if self.exclusive else wrong.size / p.size
+        self.loss += loss
         if wrong.size:
-            self.hypotheses.before(learners, self.rounds)
+            self.hypotheses.before(learners, self._rounds)
             for column in wrong.tolist():
-                learners.learn(i, column, y[column : column + 1])
+                own = slice(column, column + 1)
+                learners.learn(i, column, y[own], p[own])
+            self.updates = self.updates.copy()
             self.updates[wrong] += 1
-            self.hypotheses.after(learners, self.rounds, i)
-        return p
+            self.hypotheses.after(learners, self._rounds, i)
+        return p, loss
 
-    def end_of_block(self, Y: Array) -> None:
-        """All rows of the block, with targets ``Y`` (b, t), were seen."""
-        self.hypotheses.end_of_block(self.learners, Y, self._losses)
-        self.learners.release()
-
-    def _losses(self, margins: Array, targets: Array) -> Array:
+    def _loss_of(self, margins: Array, targets: Array) -> Array:
         return wrong_share(margins, targets, exclusive=self.exclusive)
 
     def weights(self) -> Array:
         """To predict with."""
-        return self.hypotheses.chosen(self.learners, self.rounds)
+        return self.hypotheses.chosen(self._learners, self._rounds)
+
+    def add_class(self) -> list[int]:
+        if self._learners.columns == 1:  # of two classes: the second has the column
+            self._learners.negate(0)
+            self._learners.add_column(0, -1.0)
+            self.hypotheses.split()
+            self.updates = np.repeat(self.updates, 2)
+            self.exclusive = True
+        self._learners.add_column(None, 1.0)
+        self.updates = np.append(self.updates, 0)
+        return [0]
+
+    def add_features(self, at: int, count: int) -> None:
+        if self._learners.by_feature:
+            self.hypotheses.add_features(at, count)
+        self._learners.add_features(at, count)
 
     def state(self) -> State:
         """All there is."""
         return {
-            "learners": self.learners.state(),
+            "learners": self._learners.state(),
             "hypotheses": self.hypotheses.state(),
-            "rounds": int(self.rounds),
+            "rounds": int(self._rounds),
             "loss": float(self.loss),
             "updates": self.updates.copy(),
         }
 
     def restore(self, state: State) -> None:
         """Go on from there."""
-        self.learners.restore(state["learners"])
+        self._learners.restore(state["learners"])
         self.hypotheses.restore(state["hypotheses"])
-        self.rounds, self.loss = int(state["rounds"]), float(state["loss"])
+        self._rounds, self.loss = int(state["rounds"]), float(state["loss"])
         self.updates = state["updates"].copy()
+
+
+@dataclass(frozen=True)
+class PerceptronMethod(Method):
+    """Each column learns the rows that it got wrong, with one ridge or several.
+
+    Attributes
+    ----------
+    alphas : array (k,)
+    hypothesis : {"last", "average", "penalised"}
+    delta : float
+        Of the penalised risk estimate.
+    """
+
+    alphas: Array
+    hypothesis: str
+    delta: float
+
+    def shared(self, targets: Any) -> bool:
+        return False
+
+    def engine(self, columns: int, targets: Any, learners: Callable[..., Learners]) -> Any:
+        exclusive = not targets.multilabel and columns > 1
+        return RidgeComparison(
+            [
+                PerceptronEngine(
+                    learners(columns, float(alpha)), self._hypotheses(), exclusive=exclusive
+                )
+                for alpha in self.alphas
+            ]
+        )
+
+    def _hypotheses(self) -> Hypotheses:
+        if self.hypothesis == "average":
+            return Average()
+        return Penalised(self.delta) if self.hypothesis == "penalised" else Hypotheses()

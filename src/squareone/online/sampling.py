@@ -1,16 +1,19 @@
-"""Learning from the labels that were asked for."""
+"""Selective sampling: the engine that asks for labels by a rule, and learns those it is given."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from ..arrays import Array
 from ..threads import one_thread
-from .engines import Engine
+from .engines import Engine, Method
 from .learners import Learners, State
-from .query_rules import Rule, Seen
+from .query_rules import Accepting, Randomised, Rule, Seen
+from .rollback import Restorable
 
 
 class Sampler(Engine):
@@ -30,16 +33,23 @@ class Sampler(Engine):
     ----------
     labels, positives : array (s,) or, for classes, (1,) and (k,)
         Labels that were given, and those that were positive.
+    asked, offered : int
+        Labels that were asked for, and that could have been.
     """
 
     def __init__(self, learners: Learners, rule: Rule, *, exclusive: bool) -> None:
         self._learners, self.rule, self.exclusive = learners, rule, exclusive
         self._rounds = 0
+        self._open = 0  # rows that were asked about, and have no answer yet
+        self.asked, self.offered = 0, 0
         self.labels = np.zeros(1 if exclusive else learners.columns, np.int64)
         self.positives = np.zeros(learners.columns, np.int64)
         self._energies = np.zeros(learners.columns)
         self._log_determinants = np.zeros(learners.columns)
         self._updates = np.zeros(learners.columns, np.int64)
+
+    def parts(self) -> tuple[Restorable, ...]:
+        return (self._learners,)
 
     @property
     def learners(self) -> Learners:
@@ -53,16 +63,20 @@ class Sampler(Engine):
 
     def query(self, X: Any) -> tuple[Array, Array]:
         """Margins (b, t) of rows ``X`` (b, d), and the labels asked for (b, s), as things stand."""
-        return self._walk(X, None, None)
+        margins, asked = self._walk(X, None, None)
+        self._open += int(asked.any(axis=1).sum())
+        return margins, asked
 
     def simulate(self, X: Any, Y: Array) -> tuple[Array, Array]:
         """The same, where each answer ``Y`` (b, t) that was asked for is learned at once."""
         return self._walk(X, Y, None)
 
-    def _walk(self, X: Any, Y: Array | None, given: Array | None) -> tuple[Array, Array]:
+    def _walk(
+        self, X: Any, Y: Array | None, given: Array | None, weights: Array | None = None
+    ) -> tuple[Array, Array]:
         """Row by row: ask, unless labels were ``given`` (b, s), and learn, where there are any."""
         learners = self._learners
-        learners.block(X)
+        learners.block(X, weights)
         b, lengths = X.shape[0], learners.lengths()
         margins, asked = np.empty((b, learners.columns)), np.empty((b, self.labels.size), bool)
         with one_thread():
@@ -74,6 +88,8 @@ class Sampler(Engine):
                 if Y is not None and asked[i].any():
                     self._told(i, Y[i], asked[i], margins[i])
         learners.release()
+        if given is None:
+            self.asked, self.offered = self.asked + int(asked.sum()), self.offered + asked.size
         return margins, asked
 
     def _ask(self, i: int, length: float) -> tuple[Array, Array]:
@@ -115,39 +131,51 @@ class Sampler(Engine):
 
     # --- being told ---
 
-    def learn(self, X: Any, Y: Array, asked: Array | None = None) -> Array:
-        """Labels ``Y`` (b, t) of rows ``X`` (b, d), all of them or where ``asked`` (b, s) is true.
+    def learn(
+        self, X: Any, Y: Array, weights: Array | None = None, given: Array | None = None
+    ) -> Array:
+        """Labels ``Y`` (b, t) of rows ``X`` (b, d), all of them or where ``given`` (b, s) is true.
+
+        A row with a label is an answer, as long as rows that were asked about have none; beyond
+        that it was never asked about, and is seen now.
 
         Returns
         -------
         array (b, t)
             Margins before they were learned.
         """
-        if asked is None:
-            asked = np.ones((Y.shape[0], self.labels.size), bool)
-        return self._walk(X, Y, asked)[0]
+        if given is None:
+            given = np.ones((Y.shape[0], self.labels.size), bool)
+        rows = int(given.any(axis=1).sum())
+        answers = min(rows, self._open)
+        self._open, self._rounds = self._open - answers, self._rounds + rows - answers
+        return self._walk(X, Y, given, weights)[0]
 
     def _told(self, i: int, y: Array, asked: Array, p: Array) -> None:
-        self.labels += asked
+        self.labels = self.labels + asked
         known = np.full(y.size, True) if self.exclusive else asked
-        self.positives += known & (y > 0)
+        self.positives = self.positives + (known & (y > 0))
         if self._learners.shared:
-            self._learners.learn(i, 0, y)
+            self._learners.learn(i, 0, y, p)
             return
         wrong = known & (y * p <= 0) if self.rule.on_mistakes else known
         columns = wrong.nonzero()[0]
         if self.rule.on_mistakes and columns.size:
             self._note(i, y, p, columns)
         for column in columns.tolist():
-            self._learners.learn(i, column, y[column : column + 1])
+            own = slice(column, column + 1)
+            self._learners.learn(i, column, y[own], p[own])
 
     def _note(self, i: int, y: Array, p: Array, columns: Array) -> None:
         """Keep up wᵀAw = vᵀA⁻¹v and ln det(A/a) of the columns that are about to learn a row."""
-        r = self._learners.spreads(i)[columns]
-        y, p = y[columns], p[columns]
-        self._energies[columns] += 2.0 * y * p + r - np.square(p + y * r) / (1.0 + r)
-        self._log_determinants[columns] += np.log1p(r)
-        self._updates[columns] += 1
+        weight = self._learners.weight(i)
+        r = weight * self._learners.spreads(i)[columns]
+        y, p = np.sqrt(weight) * y[columns], np.sqrt(weight) * p[columns]
+        energies, logarithms = self._energies.copy(), self._log_determinants.copy()
+        energies[columns] += 2.0 * y * p + weight * r - np.square(p + y * r) / (1.0 + r)
+        logarithms[columns] += np.log1p(r)
+        self._energies, self._log_determinants = energies, logarithms
+        self._updates = self._updates + np.isin(np.arange(self._updates.size), columns)
 
     def add_class(self) -> None:
         learners = self._learners
@@ -166,10 +194,21 @@ class Sampler(Engine):
         self._log_determinants = np.append(self._log_determinants, 0.0)
         self._updates = np.append(self._updates, 0)
 
+    def add_features(self, at: int, count: int) -> None:
+        self._learners.add_features(at, count)
+
+    def count_as(self, other: Sampler) -> None:
+        """Have seen and asked as much as another one, which has learned the same."""
+        self._rounds, self._open = other._rounds, other._open
+        self.asked, self.offered = other.asked, other.offered
+
     def state(self) -> State:
         return {
             "learners": self._learners.state(),
             "rounds": int(self._rounds),
+            "open": int(self._open),
+            "asked": int(self.asked),
+            "offered": int(self.offered),
             "labels": self.labels.copy(),
             "positives": self.positives.copy(),
             "energies": self._energies.copy(),
@@ -179,8 +218,50 @@ class Sampler(Engine):
 
     def restore(self, state: State) -> None:
         self._learners.restore(state["learners"])
-        self._rounds = int(state["rounds"])
+        self._rounds, self._open = int(state["rounds"]), int(state["open"])
+        self.asked, self.offered = int(state["asked"]), int(state["offered"])
         self.labels, self.positives = state["labels"].copy(), state["positives"].copy()
         self._energies = state["energies"].copy()
         self._log_determinants = state["log_determinants"].copy()
         self._updates = state["updates"].copy()
+
+
+@dataclass(frozen=True)
+class SamplingMethod(Method):
+    """Labels are asked for by a rule, and those that were given are learned.
+
+    Attributes
+    ----------
+    alpha : float
+    rule : Rule
+    new_classes : bool
+        Whether classes may come later.
+    """
+
+    alpha: float
+    rule: Rule
+    new_classes: bool = False
+
+    @property
+    def seed(self) -> int | None:  # type: ignore[override]
+        return self.rule.seed if isinstance(self.rule, Randomised) else None
+
+    def seeded(self, seed: int) -> SamplingMethod:
+        """The same with another seed of a rule that asks by chance."""
+        assert isinstance(self.rule, Randomised)
+        return replace(self, rule=Randomised(self.rule.b, seed, with_row=self.rule.with_row))
+
+    def shared(self, targets: Any) -> bool:
+        # all classes learn the same rows, and share A unless one may be added
+        return not (self.rule.on_mistakes or self.new_classes or targets.multilabel)
+
+    def engine(self, columns: int, targets: Any, learners: Callable[..., Learners]) -> Sampler:
+        exclusive = not targets.multilabel and columns > 1
+        if exclusive and isinstance(self.rule, Accepting):
+            msg = (
+                f"Only binary classification is supported: y has {targets.classes.size} classes, "
+                "and an item is relevant or not. Give two classes, or an indicator matrix with a "
+                "column for every filter"
+            )
+            raise ValueError(msg)
+        return Sampler(learners(columns, self.alpha), self.rule, exclusive=exclusive)

@@ -1,76 +1,165 @@
-"""A stream under way, from a file: every array is looked at before anything goes on from it."""
+"""Streams in files: every array is looked at before a stream goes on from it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from ..fitting import part_states as state
+from ..fitting import part_states
 from ..kernels import Kernel
 from ..persistence import INTEGERS, Fields, refuse
-from ..persistence.stored_rows import rows_from
-from . import (
-    Always,
-    Average,
-    DiagonalLearners,
-    DualLearners,
-    Engine,
-    Hierarchy,
-    Hypotheses,
-    Learners,
-    Penalised,
-    PrimalLearners,
-    Sampler,
-    SideBySide,
-    SketchedLearners,
-    State,
-)
+from ..persistence.stored_rows import of_rows, rows_from
+from .diagonal import DiagonalLearners
+from .dual import DualLearners
+from .engines import Engine, IncrementalEngine, RidgeComparison
+from .first_rows import WIDTH_ROWS, FirstRows, LearnedRows
+from .hierarchy import Hierarchy
+from .hypotheses import Average, Hypotheses, Penalised
+from .learners import Learners, State
+from .named_rows import FeatureNames
+from .node_labels import NodeLabels
+from .perceptron import PerceptronEngine
+from .primal import PrimalLearners
+from .sampling import Sampler, SamplingMethod
+from .stream_learner import StreamLearner, StreamSettings
 
 _FLOAT = (np.float64,)
 
 
-def restore_record(estimator: Any, found: Fields) -> None:
-    """Set what :meth:`Streaming._fitted_state` gave."""
-    with found.inner("record") as fields:
-        kernel = fields.take("kernel", Kernel)
-        intercept, form = fields.take("intercept", bool), fields.take("form", str)
-        columns = fields.take("columns", int)
-        targets = estimator._targets_from(fields.inner("targets"), columns)
-        d = fields.take("n_features", int)
-        estimator._check_parameters()
-        estimator._restore_features(found, d)
-        if d < 1 or intercept != bool(estimator.fit_intercept):
-            refuse(fields.where, "there are no features, or another constant")
-        state.check_kernel(kernel, d, f"{fields.where}.kernel")
-        record = estimator._kind_of_record(targets, kernel, d)
-        record.intercept, record.passes = intercept, fields.take("passes", int)
-        record.extra = _extra(fields.inner("extra"))
-        estimator.kernel_, estimator._record = kernel, record
-        record.form = estimator._chosen_form(columns)
-        if record.form != form or record.passes < 1:
-            refuse(fields.where, f"form {form!r} does not belong to these parameters")
-        record.engine = estimator._engine(columns, targets)
-        record.engine.restore(_engine_state(fields.inner("engine"), record.engine))
-        record.changed()
-    for name in _shown(estimator):
-        if found.given(name):
-            setattr(estimator, name, found.take(name, object))
+def stream_state(stream: StreamLearner) -> dict[str, Any]:
+    """All of a stream, for a file."""
+    settings, targets = stream.settings, stream.targets
+    nodes = isinstance(targets, NodeLabels)
+    return {
+        "started": settings.parameters,
+        "targets": targets.state() if nodes else part_states.of_targets(targets),
+        "columns": int(stream.columns),
+        "n_features": int(stream.n_features),
+        "names": None if stream.names is None else list(stream.names.names),
+        "kernel": stream.kernel,
+        "intercept": settings.intercept,
+        "form": stream.form,
+        "passes": int(stream.passes),
+        "weighted": stream.weighted,
+        "warned": stream.warned,
+        "engine": _stored(stream.engine.state()),
+        "first_rows": stream.first_rows and _of_first_rows(stream.first_rows),
+        "recent": stream.recent and stream.recent.state(),
+        "extra": {} if settings.method.seed is None else {"seed": settings.method.seed},
+    }
 
 
-def shown_state(estimator: Any) -> dict[str, Any]:
-    """What a simulated stream has shown."""
-    return {name: vars(estimator).get(name) for name in _shown(estimator)}
+def _stored(values: Any) -> Any:
+    """The state of learners with sparse points as a file has them."""
+    if isinstance(values, dict):
+        return {
+            name: of_rows(each) if name == "points" else _stored(each)
+            for name, each in values.items()
+        }
+    return [_stored(each) for each in values] if isinstance(values, list) else values
 
 
-def _shown(estimator: Any) -> tuple[str, ...]:
-    return getattr(estimator, "_shown_attributes", ())
+def _of_first_rows(first: FirstRows) -> dict[str, Any]:
+    return {
+        "rows": of_rows(first.rows),
+        "count": int(first.rows.shape[0]),
+        "columns": int(first.columns),
+        "events": [each and _of_learned(each) for each in first.events],
+    }
 
 
-def _extra(found: Fields) -> dict[str, Any]:
+def _of_learned(rows: LearnedRows) -> dict[str, Any]:
+    return {
+        "X": of_rows(rows.X),
+        "Y": rows.Y,
+        "weights": rows.weights,
+        "given": rows.given,
+    }
+
+
+def stream_from_state(
+    found: Fields, d: int, settings: StreamSettings, targets_from: Callable[[Fields, int], Any]
+) -> StreamLearner:
+    """What :func:`stream_state` gave, of ``d`` features; ``settings`` are of its parameters.
+
+    ``targets_from`` reads targets of so many columns.
+    """
+    kernel = found.take("kernel", Kernel)
+    form, columns = found.take("form", str), found.take("columns", int)
+    targets = targets_from(found.inner("targets"), columns)
+    if d < 0 or found.take("intercept", bool) != settings.intercept:
+        refuse(found.where, "there are no features, or another constant")
+    part_states.check_kernel(kernel, d, f"{found.where}.kernel")
+    settings = _seeded(settings, found.inner("extra"))
+    stream = StreamLearner(settings, targets, d, _names(found, d), kernel)
+    stream.passes = found.take("passes", int)
+    stream.weighted, stream.warned = found.take("weighted", bool), found.take("warned", bool)
+    if stream.form != form or stream.passes < 1:
+        refuse(found.where, f"form {form!r} does not belong to these parameters")
+    stream.engine.restore(_engine_state(found.inner("engine"), stream.engine))
+    if stream.recent is not None:
+        stream.recent.restore(found.inner("recent"))
+    elif found.given("recent"):
+        refuse(found.where, "there are no probabilities here")
+    stream.first_rows = None
+    if found.given("first_rows"):
+        stream.first_rows = _first_rows(found.inner("first_rows"), d, stream)
+    stream.changed()
+    return stream
+
+
+def _seeded(settings: StreamSettings, found: Fields) -> StreamSettings:
     with found:
-        return {name: found.take(name, int) for name in found.names()}
+        if not isinstance(settings.method, SamplingMethod) or settings.method.seed is None:
+            return settings
+        method = settings.method.seeded(found.take("seed", int))
+        return replace(settings, method=method)
+
+
+def _names(found: Fields, d: int) -> FeatureNames | None:
+    if not found.given("names"):
+        return None
+    names = found.take("names", list)
+    if len(names) != d or not all(isinstance(name, str | int | float) for name in names):
+        refuse(found.where, f"{len(names)} names of {d} features")
+    return FeatureNames(names)
+
+
+def _first_rows(found: Fields, d: int, stream: StreamLearner) -> FirstRows:
+    with found:
+        count, columns = found.take("count", int), found.take("columns", int)
+        rows = rows_from(found, "rows", count, np.dtype(np.float64))
+        if not 0 <= count < WIDTH_ROWS or rows.shape[1] != d or columns < 1:
+            refuse(found.where, f"{count} rows of {rows.shape[1]} features, and {columns} columns")
+        events: list[LearnedRows | None] = []
+        for each in found.take("events", list):
+            if each is None:
+                events.append(None)
+                continue
+            with Fields(each, f"{found.where}.events") as event:
+                events.append(_learned_rows(event, d, stream))
+    return FirstRows(rows, columns, tuple(events))
+
+
+def _learned_rows(found: Fields, d: int, stream: StreamLearner) -> LearnedRows:
+    kinds = (np.float64, np.bool_)
+    Y = found.array("Y", (None, None), kinds)
+    b = Y.shape[0]
+    X = rows_from(found, "X", b, np.dtype(np.float64))
+    if X.shape[1] != d or not 1 <= Y.shape[1] <= stream.columns:
+        refuse(found.where, f"{X.shape[1]} features and {Y.shape[1]} columns do not belong here")
+    weights = found.array("weights", (b,), _FLOAT) if found.given("weights") else None
+    if weights is not None and (weights <= 0).any():
+        refuse(found.where, "weights are above zero")
+    given = found.array("given", (b, None), (np.bool_,)) if found.given("given") else None
+    if (given is not None) != isinstance(stream.engine, Sampler):
+        refuse(found.where, "labels that are not known belong to what asks for them")
+    if given is not None and given.shape[1] not in (1, Y.shape[1]):
+        refuse(found.where, f"{given.shape[1]} labels for {Y.shape[1]} columns")
+    return LearnedRows(X, Y, weights, given)
 
 
 def _counts(found: Fields, name: str, size: int) -> Any:
@@ -79,32 +168,44 @@ def _counts(found: Fields, name: str, size: int) -> Any:
 
 def _engine_state(found: Fields, engine: Engine | Hierarchy) -> State:
     with found:
-        if isinstance(engine, SideBySide):
-            runs = found.take("runs", list)
-            if len(runs) != len(engine.runs):
-                refuse(found.where, f"{len(engine.runs)} runs are expected, got {len(runs)}")
+        if isinstance(engine, RidgeComparison):
+            given = found.take("contenders", list)
+            if len(given) != len(engine.contenders):
+                refuse(
+                    found.where, f"{len(engine.contenders)} ridges are expected, got {len(given)}"
+                )
+            s = engine.contenders[0].losses.size
             return {
-                "runs": [
-                    _run_state(Fields(each, f"{found.where}.runs"), run)
-                    for each, run in zip(runs, engine.runs, strict=True)
-                ]
+                "contenders": [
+                    _engine_state(Fields(each, f"{found.where}.contenders"), contender)
+                    for each, contender in zip(given, engine.contenders, strict=True)
+                ],
+                "lost": found.array("lost", (len(given), s), _FLOAT, least=0.0),
             }
         if isinstance(engine, Hierarchy):
             return _hierarchy_state(found, engine)
         t = engine.learners.columns
-        common = {
-            "learners": _learners_state(found.inner("learners"), engine.learners),
-            "rounds": _whole(found, "rounds"),
-        }
-        if isinstance(engine, Always):
+        learned = _learners_state(found.inner("learners"), engine.learners)
+        common = {"learners": learned, "rounds": _whole(found, "rounds")}
+        if isinstance(engine, IncrementalEngine):
             return {
                 **common,
                 "squares": found.array("squares", (t,), _FLOAT, least=0.0),
                 "weight": found.number("weight"),
             }
+        if isinstance(engine, PerceptronEngine):
+            return {
+                **common,
+                "hypotheses": _hypotheses_state(
+                    found.inner("hypotheses"), engine.hypotheses, engine.learners, learned
+                ),
+                "loss": found.number("loss"),
+                "updates": _counts(found, "updates", t),
+            }
         assert isinstance(engine, Sampler)
         return {
             **common,
+            **{name: _whole(found, name) for name in ("open", "asked", "offered")},
             "labels": _counts(found, "labels", engine.labels.size),
             "positives": _counts(found, "positives", t),
             "energies": found.array("energies", (t,), _FLOAT),
@@ -135,25 +236,13 @@ def _whole(found: Fields, name: str) -> int:
     return int(value)
 
 
-def _run_state(found: Fields, run: Any) -> State:
-    with found:
-        learners = _learners_state(found.inner("learners"), run.learners)
-        return {
-            "learners": learners,
-            "hypotheses": _hypotheses_state(
-                found.inner("hypotheses"), run.hypotheses, run.learners, learners
-            ),
-            "rounds": _whole(found, "rounds"),
-            "loss": found.number("loss"),
-            "updates": _counts(found, "updates", run.learners.columns),
-        }
-
-
 def _hypotheses_state(
     found: Fields, hypotheses: Hypotheses, learners: Learners, of_learners: State
 ) -> State:
     t = learners.columns
-    most = of_learners["points"].shape[0] if "points" in of_learners else learners.features
+    by_point = "points" in of_learners and of_learners["primal"] is None
+    # with a constant feature, if it is not in the features yet
+    most = of_learners["points"].shape[0] if by_point else learners.features + 1
     with found:
         if isinstance(hypotheses, Average):
             total = found.array("total", (None, None), _FLOAT)
@@ -195,71 +284,72 @@ def _groups(
 
 
 def _primal(found: Fields, learners: Learners) -> State:
+    assert isinstance(learners, PrimalLearners)
     d = learners.features
 
-    def inverse(each: Fields, c: int) -> State:
+    def factor(each: Fields, c: int) -> State:
+        L = each.array("L", (d, d), _FLOAT)
         rows = each.array("rows", (None, d), _FLOAT)
+        j = rows.shape[0]
+        M = each.array("M", (j, j), _FLOAT)
+        if not np.diagonal(L).all() or (np.diagonal(M) < 1.0).any() or np.triu(L, 1).any():
+            refuse(each.where, "L or M is no factor")
+        if j >= learners.rows_that_wait():
+            refuse(each.where, f"{j} rows do not wait for others")
         return {
-            "inverse": each.array("inverse", (d, d), _FLOAT),
-            "A": each.array("A", (d, d), _FLOAT),
-            "V": each.array("V", (c, d), _FLOAT),
+            "L": L,
+            "T": each.array("T", (d, c), _FLOAT),
             "rows": rows,
-            "targets": each.array("targets", (rows.shape[0], c), _FLOAT),
-            "scale": each.number("scale", positive=True),
+            "targets": each.array("targets", (j, c), _FLOAT),
+            "Z": each.array("Z", (j, d), _FLOAT),
+            "M": M,
             "since": _whole(each, "since"),
+            "rounding": each.take("rounding", float),
         }
 
     weights = found.array("weights", (learners.columns, d), _FLOAT)
-    return {"weights": weights, "groups": _groups(found, learners, inverse)}
+    return {"weights": weights, "groups": _groups(found, learners, factor)}
 
 
 def _diagonal(found: Fields, learners: Learners) -> State:
     d = learners.features
     return {
         "V": found.array("V", (d, learners.columns), _FLOAT),
-        "diagonal": found.array("diagonal", (d, learners.groups), _FLOAT, least=learners.a),
+        "diagonal": found.array("diagonal", (d, learners.groups), _FLOAT, least=learners.alpha),
     }
 
 
-def _sketch(found: Fields, learners: Learners) -> State:
-    assert isinstance(learners, SketchedLearners)
-    d = learners.features
-
-    def sketch(each: Fields, c: int) -> State:
-        S = each.array("S", (None, d), _FLOAT)
-        if S.shape[0] > 2 * learners.size:
-            refuse(each.where, f"at most {2 * learners.size} rows are expected, got {S.shape[0]}")
-        gram = each.array("gram", (S.shape[0], S.shape[0]), _FLOAT)
-        if not np.allclose(gram, S @ S.T, atol=1e-8 * np.abs(gram).max(initial=0.0)):
-            refuse(each.where, "gram is not that of its rows")
-        return {
-            "S": S,
-            "gram": gram,
-            "V": each.array("V", (d, c), _FLOAT),
-            "products": each.array("products", (S.shape[0], c), _FLOAT),
-            "ridge": each.number("ridge", positive=True),
-        }
-
-    return {"groups": _groups(found, learners, sketch)}
-
-
 def _dual(found: Fields, learners: Learners) -> State:
+    assert isinstance(learners, DualLearners)
     rounds = found.array("rounds", (None,), INTEGERS, least=0)
     count = rounds.size
     points = rows_from(found, "points", count, np.dtype(np.float64))
     if points.shape[1] != learners.features:
         refuse(found.where, f"points have {points.shape[1]} features, not {learners.features}")
+    primal = None
+    if found.given("primal"):
+        inner = learners.empty_primal()
+        if inner is None:
+            refuse(found.where, "weights of the features are for the linear kernel")
+        primal = _learners_state(found.inner("primal"), inner)
 
     def factor(each: Fields, c: int) -> State:
         members = each.array("members", (None,), INTEGERS, least=0)
         m = members.size
         if np.unique(members).size < m or (members >= count).any():
             refuse(each.where, "members are not among the points")
-        L = each.array("L", (m, m), _FLOAT)
-        if (np.diagonal(L) <= 0).any():
+        L = each.array("L", (m, m) if primal is None else (0, 0), _FLOAT)
+        ridges = each.array("ridges", (m,), _FLOAT)
+        if (np.diagonal(L) <= 0).any() or (ridges <= 0).any():
             refuse(each.where, "the factor is singular")
         targets = each.array("targets", (m, c), _FLOAT)
-        return {"members": members, "L": L, "targets": targets, "since": _whole(each, "since")}
+        return {
+            "members": members,
+            "L": L,
+            "targets": targets,
+            "ridges": ridges,
+            "since": _whole(each, "since"),
+        }
 
     groups = _groups(found, learners, factor)
     if any(each is None for each in groups):
@@ -268,6 +358,7 @@ def _dual(found: Fields, learners: Learners) -> State:
         "points": points,
         "rounds": rounds,
         "seen": _whole(found, "seen"),
+        "primal": primal,
         "coefficients": found.array("coefficients", (count, learners.columns), _FLOAT),
         "groups": groups,
     }
@@ -276,6 +367,5 @@ def _dual(found: Fields, learners: Learners) -> State:
 _READ: dict[type[Learners], Callable[[Fields, Learners], State]] = {
     PrimalLearners: _primal,
     DiagonalLearners: _diagonal,
-    SketchedLearners: _sketch,
     DualLearners: _dual,
 }

@@ -1,15 +1,22 @@
-"""A forest of named nodes: what is below what."""
+"""Taxonomy: a forest of named nodes, made of a nested dictionary, of paths or of parents."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from ..arrays import Array
-from .taxonomy_forms import checked_name, name_of, parents_of
+
+#: A node and the one above it, None for a root, in the order in which nodes were named.
+Parents = dict[Any, Any]
+
+_EXPECTED = (
+    "a nested dictionary, a list of paths or a dictionary node → parent (None for roots) is "
+    "expected"
+)
 
 # Names shown in a message.
 _SHOWN = 5
@@ -30,7 +37,7 @@ class Taxonomy:
 
     See Also
     --------
-    Taxonomy.of : From a nested dictionary, paths, a graph or an array.
+    Taxonomy.of : From a nested dictionary, paths or parents.
 
     Examples
     --------
@@ -65,17 +72,14 @@ class Taxonomy:
 
     @classmethod
     def of(cls, given: Any, separator: str = "/") -> Taxonomy:
-        """A taxonomy in any form.
+        """A taxonomy from a nested dictionary, from paths or from parents.
 
         Parameters
         ----------
-        given : Taxonomy, dict, list, array or directed graph
+        given : Taxonomy, dict or list
             A nested dictionary, whose leaves may also stand in lists; a list of paths from a root
             on, tuples of names or texts such as ``"a/b/c"``, whose nodes are ``"a"``, ``"a/b"`` and
-            ``"a/b/c"``; a graph of networkx, or what has ``nodes``, ``edges()`` and
-            ``is_directed()``, with edges from parents to children; an array of the parents'
-            positions, with -1 for roots, whose nodes are named 0, 1, …; or a dictionary node →
-            parent, with None for roots.
+            ``"a/b/c"``; or a dictionary node → parent, with None or -1 for roots.
         separator : str, default="/"
             Between the parts of a path in a text.
 
@@ -96,8 +100,8 @@ class Taxonomy:
         ...     {"sci": ["space", "med"]}
         ... )
         True
-        >>> Taxonomy.of([-1, 0, 0, 1]).ancestors(3)
-        (0, 1)
+        >>> Taxonomy.of({"space": "sci", "sci": None}).ancestors("space")
+        ('sci',)
         """
         if isinstance(given, cls):
             return given
@@ -306,3 +310,137 @@ class Taxonomy:
 def _fixed(array: Array) -> Array:
     array.flags.writeable = False
     return array
+
+
+# --- forms in which it may be given, each read as node → parent ---
+
+
+def parents_of(given: Any, separator: str) -> Parents:
+    """The parent of every node of a taxonomy; ``separator`` is that of paths in texts.
+
+    Cycles and parents that are no node are left for :class:`Taxonomy` to find.
+    """
+    if isinstance(given, Mapping):
+        nested = [isinstance(below, Mapping | list | tuple) for below in given.values()]
+        return _of_nested(given) if any(nested) else _of_mapping(given)
+    if all(hasattr(given, name) for name in ("nodes", "edges", "is_directed")):
+        msg = (
+            f"taxonomy is a graph: {_EXPECTED}. Of a graph with edges from parents to children, "
+            "{node: next(iter(graph.predecessors(node)), None) for node in graph}"
+        )
+        raise TypeError(msg)
+    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+        msg = f"taxonomy={given!r}: {_EXPECTED}"
+        raise TypeError(msg)
+    entries = [name_of(entry) for entry in given]
+    if all(isinstance(entry, str | tuple | list) for entry in entries):
+        return _of_paths(entries, separator)
+    if all(entry is None or _is_integer(entry) for entry in entries):
+        msg = (
+            f"taxonomy has numbers, as an array of parents has: {_EXPECTED}. Of an array, "
+            "dict(enumerate(parents))"
+        )
+        raise TypeError(msg)
+    kinds = ", ".join(sorted({type(entry).__name__ for entry in entries}))
+    msg = f"taxonomy has entries of types {kinds}: {_EXPECTED}"
+    raise TypeError(msg)
+
+
+def name_of(value: Any) -> Any:
+    """A name as a plain Python value: those of NumPy are equal to it, but no file knows them."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def checked_name(name: Any) -> Any:
+    """The name of a node; what cannot be one is refused."""
+    name = name_of(name)
+    if name is None or not isinstance(name, Hashable) or name != name:
+        msg = f"{name!r} cannot be the name of a node: texts or numbers are expected"
+        raise ValueError(msg)
+    return name
+
+
+def _of_paths(paths: Iterable[Any], separator: str) -> Parents:
+    """Of ``("a", "b", "c")``, or of texts ``"a/b/c"``, whose nodes are a, a/b and a/b/c.
+
+    Parts of a tuple are names by themselves; a node of a text is named by the whole way to it, so
+    that labels and nodes have the same names.
+    """
+    parents: Parents = {}
+    for path in paths:
+        parts = (
+            _prefixes(path, separator) if isinstance(path, str) else list(map(checked_name, path))
+        )
+        if not parts:
+            msg = "taxonomy has a path without a name: every path names its nodes from a root on"
+            raise ValueError(msg)
+        if len(set(parts)) < len(parts):
+            msg = f"the path {path!r} comes back to a node it has been at: there is a cycle"
+            raise ValueError(msg)
+        for above, name in zip([None, *parts], parts, strict=False):
+            _add(parents, name, above)
+    return parents
+
+
+def _prefixes(path: str, separator: str) -> list[str]:
+    parts = path.split(separator)
+    if not all(parts):
+        msg = f"the path {path!r} has a part without letters between its {separator!r}"
+        raise ValueError(msg)
+    return [separator.join(parts[: i + 1]) for i in range(len(parts))]
+
+
+def _of_nested(given: Mapping[Any, Any]) -> Parents:
+    parents: Parents = {}
+    waiting: list[tuple[Any, Any]] = [(None, given)]
+    while waiting:  # no recursion: a taxonomy may be deeper than Python's stack
+        above, below = waiting.pop()
+        inner = []
+        for name in below:
+            plain = checked_name(name)
+            if plain in parents:
+                msg = (
+                    f"taxonomy names {plain!r} twice: every node needs a name of its own, for "
+                    "instance with that of its parent before it"
+                )
+                raise ValueError(msg)
+            parents[plain] = above
+            children = below[name] if isinstance(below, Mapping) else None
+            if isinstance(children, Mapping | list | tuple):
+                inner.append((plain, children))
+            elif children is not None:
+                msg = (
+                    f"taxonomy has {children!r} below {plain!r}: a dictionary or a list of nodes "
+                    "is expected there, or None"
+                )
+                raise ValueError(msg)
+        waiting.extend(reversed(inner))
+    return parents
+
+
+def _of_mapping(given: Mapping[Any, Any]) -> Parents:
+    parents = {
+        checked_name(name): None if above is None else checked_name(above)
+        for name, above in given.items()
+    }
+    return {
+        name: None if _is_integer(above) and above == -1 and -1 not in parents else above
+        for name, above in parents.items()
+    }
+
+
+def _add(parents: Parents, name: Any, above: Any) -> None:
+    if name not in parents:
+        parents[checked_name(name)] = above
+    elif parents[name] != above:
+        found = (parents[name], above)
+        places = ["a root" if each is None else f"below {each!r}" for each in found]
+        msg = (
+            f"{name!r} is {places[0]} and {places[1]}: a node has one parent at most. Name the two "
+            "differently, for instance by the whole path to each"
+        )
+        raise ValueError(msg)
+
+
+def _is_integer(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..arrays import Array, solve_transposed, solve_triangular
-from .support import grown
+from .rollback import Restorable, Snapshot, grown, writable
 
 # Rows of a panel.
 _PANEL = 256
@@ -30,7 +30,7 @@ class _Panel:
         return self.corner[: self.filled, : self.filled]
 
 
-class GrowingTriangle:
+class GrowingTriangle(Restorable):
     """L (m, m) by panels of rows: a new row moves nothing, and solves are products of matrices.
 
     Memory: m²/2 numbers, and those of a panel.
@@ -39,6 +39,17 @@ class GrowingTriangle:
     def __init__(self) -> None:
         self.size = 0
         self._panels: list[_Panel] = []
+
+    def snapshot(self, numbers: float) -> Snapshot:
+        """How many rows there are: later ones are behind them."""
+        return self.size
+
+    def roll_back(self, snapshot: Snapshot) -> None:
+        """Have so many rows."""
+        self.size = snapshot
+        self._panels = [panel for panel in self._panels if panel.start < self.size]
+        if self._panels:
+            self._panels[-1].filled = self.size - self._panels[-1].start
 
     @classmethod
     def of(cls, L: Array) -> GrowingTriangle:
@@ -59,6 +70,7 @@ class GrowingTriangle:
             panel = self._panels[-1]
             k = panel.filled
             count = min(b - done, _PANEL - k)
+            panel.left = writable(panel.left)
             panel.corner = grown(panel.corner, (k + count, k + count))
             some = whole[done : done + count]
             panel.left[k : k + count] = some[:, : panel.start]

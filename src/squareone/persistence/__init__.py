@@ -1,8 +1,9 @@
-"""Files: numbers, texts and arrays in a safetensors file, and back again, everything checked.
+"""Persistence: save and load of estimators in safetensors files, and checkpoints of fits.
 
-Nothing here knows what an estimator is. :mod:`~squareone.persistence.container` writes and reads the
-bytes, :mod:`~squareone.persistence.values` says how values become JSON and tensors, and
-:class:`~squareone.persistence.checked_fields.Fields` takes what came from a file apart, looking at every piece.
+Nothing here knows what an estimator learns. :mod:`~squareone.persistence.container` writes and
+reads bytes, :mod:`~squareone.persistence.values` says how values become JSON and tensors, and
+:class:`~squareone.persistence.checked_fields.Fields` takes what came from a file apart, looking at
+every piece.
 """
 
 from ..atomic_write import replacing

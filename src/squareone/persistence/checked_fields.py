@@ -1,4 +1,4 @@
-"""What came from a file, taken apart by name and looked at."""
+"""Fields of a file: taken by name, each with its type, shape and range checked."""
 
 from __future__ import annotations
 

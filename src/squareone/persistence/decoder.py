@@ -1,4 +1,4 @@
-"""JSON and tensors to values; see :mod:`~squareone.persistence.values`."""
+"""The decoder of files: JSON and tensors to values; see :mod:`~squareone.persistence.values`."""
 
 from __future__ import annotations
 
@@ -150,7 +150,9 @@ class Reader:
             refuse(where, f"{name!r} is not known, or there are too many objects")
         inside = f"{where}." if where else ""
         parameters = self._named(fields.take("parameters", dict), f"{inside}parameters", depth)
-        unknown = set(parameters) - set(known.kind._get_param_names())
+        for retired in known.retired:
+            parameters.pop(retired, None)
+        unknown = set(parameters) - set(known.names())
         if unknown:
             refuse(where, f"{name} has no parameters {sorted(unknown)}: upgrade squareone")
         found = known.kind(**parameters)

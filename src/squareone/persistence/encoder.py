@@ -1,4 +1,4 @@
-"""Values to JSON and tensors; see :mod:`~squareone.persistence.values`."""
+"""The encoder of files: values to JSON and tensors; see :mod:`~squareone.persistence.values`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,17 @@ import numpy as np
 
 from ..arrays import Array
 from .container import DTYPES
-from .values import DEEPEST, DTYPE, LARGEST_INTEGER, MOST_OBJECTS, SCALARS, TYPES, Table, points
+from .values import (
+    DEEPEST,
+    DTYPE,
+    LARGEST_INTEGER,
+    MOST_OBJECTS,
+    SCALARS,
+    TYPES,
+    Known,
+    Table,
+    points,
+)
 
 __all__ = ["Writer"]
 
@@ -28,10 +38,14 @@ class Writer:
     ----------
     known : callable
         From the name of a class to what is known about it, or None.
+    refusals : list of str, optional
+        With it nothing is raised: what cannot be written is said here, and only parameters are
+        looked at, so that an object need not be fitted.
     """
 
-    def __init__(self, known: Table) -> None:
+    def __init__(self, known: Table, refusals: list[str] | None = None) -> None:
         self.tensors: dict[str, Array] = {}
+        self.refusals = refusals
         self._known = known
         self._objects = 0
 
@@ -66,8 +80,19 @@ class Writer:
         for i, value in enumerate(values):
             # (name, step) is better known by its name
             named = isinstance(value, tuple) and value and isinstance(value[0], str)
-            encoded.append(self.encode(value, f"{where}.{value[0] if named else i}", depth + 1))
+            place = f"{where}.{value[0] if named else i}"
+            encoded.append(self.attempt(value, place, depth + 1))
         return encoded
+
+    def attempt(self, value: Any, where: str, depth: int) -> Any:
+        """``value`` as JSON; where refusals are collected, None for what cannot be written."""
+        try:
+            return self.encode(value, where, depth)
+        except (TypeError, ValueError) as error:
+            if self.refusals is None:
+                raise
+            self.refusals.append(str(error))
+            return None
 
     def _tuple(self, values: tuple[Any, ...], where: str, depth: int) -> dict[str, Any]:
         return {"$tuple": self._list(values, where, depth)}
@@ -122,24 +147,33 @@ class Writer:
         self._objects += 1
         if self._objects > MOST_OBJECTS:
             self._refuse(value, where, f"there are more than {MOST_OBJECTS} kernels or steps")
+        known.refuse(value)
         inside = f"{where}." if where else ""
-        parameters = {}
-        for key, parameter in value.get_params(deep=False).items():
-            try:
-                parameters[key] = self.encode(parameter, f"{inside}parameters.{key}", depth + 1)
-            except TypeError as error:
-                if key not in known.spare:
-                    raise
-                msg = (
-                    f"{error}. The fitted model does not need it: set_params({key}=None) of the "
-                    f"{type(value).__name__} first, or a number or text in its place"
-                )
-                raise TypeError(msg) from error
+        parameters = {
+            key: self._parameter(parameter, key, known, f"{inside}parameters.{key}", depth + 1)
+            for key, parameter in known.parameters(value).items()
+        }
         node = {"$object": name, "parameters": parameters}
-        fitted = known.fitted(value)
+        fitted = known.fitted(value) if self.refusals is None else {}
         if fitted:
             node["fitted"] = self._dict(fitted, f"{inside}fitted", depth)
         return node
+
+    def _parameter(self, value: Any, key: str, known: Known, where: str, depth: int) -> Any:
+        if key not in known.spare:
+            return self.attempt(value, where, depth)
+        try:
+            return self.encode(value, where, depth)
+        except TypeError as error:
+            when = "The fitted model" if self.refusals is None else "Once it is fitted, the model"
+            msg = (
+                f"{error}. {when} does not need it: set_params({key}=None) of the "
+                f"{known.kind.__name__} first, or a number or text in its place"
+            )
+            if self.refusals is None:
+                raise TypeError(msg) from error
+            self.refusals.append(msg)
+            return None
 
     @staticmethod
     def _refuse(value: Any, where: str, why: str = "") -> NoReturn:

@@ -1,4 +1,4 @@
-"""Fitted estimators and pipelines in files."""
+"""save and load: fitted estimators and pipelines in files."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ from sklearn.exceptions import InconsistentVersionWarning
 from sklearn.utils.validation import check_is_fitted
 
 from ..errors import FileFormatError
-from ..estimators.fitted_estimator import IntoFiles
 from . import Fields, Reader, Writer, read, write
-from .known_classes import known
+from .known_classes import is_estimator, known
 
 #: Changes whenever an older version of this program could not read what is written.
-FORMAT = 1
+FORMAT = 2
 
 # Letters of a message about a file.
 _LONGEST = 500
@@ -38,7 +37,8 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     ----------
     estimator : estimator of squareone or Pipeline
         Fitted. The other steps of a pipeline are scikit-learn's scalers, imputers, encoders, PCA,
-        polynomial features, and a ``ColumnTransformer`` or pipelines of these.
+        polynomial features, and a ``ColumnTransformer``, with columns by name, number, slice or
+        ``make_column_selector``, or pipelines of these.
     path : str or PathLike
         A safetensors file, such as ``"model.safetensors"``; an older one is replaced once the new
         one is complete.
@@ -46,6 +46,7 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     See Also
     --------
     load : The way back.
+    check_saveable : The same question before the fit.
 
     Notes
     -----
@@ -69,7 +70,7 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     >>> bool((same.predict(X) == model.predict(X)).all())
     True
     """
-    from .. import __version__
+    from ..version import __version__
 
     check_is_fitted(_last(estimator))
     writer = Writer(known)
@@ -81,12 +82,54 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     write(path, tree, writer.tensors)
 
 
+def check_saveable(estimator: Any) -> None:
+    """Refuse what :func:`save` would refuse, before it is fitted, and all of it at once.
+
+    Parameters
+    ----------
+    estimator : estimator of squareone or Pipeline
+        Fitted or not: only its parameters and steps are looked at.
+
+    Raises
+    ------
+    TypeError
+        With every parameter and step that cannot be written.
+
+    See Also
+    --------
+    save : For what can be written.
+
+    Notes
+    -----
+    **Cost**: none worth counting.
+
+    Examples
+    --------
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import SplineTransformer, StandardScaler
+    >>> from squareone import RLSRegressor, check_saveable
+    >>> check_saveable(make_pipeline(StandardScaler(), RLSRegressor()))
+    >>> check_saveable(make_pipeline(SplineTransformer(), RLSRegressor()))
+    Traceback (most recent call last):
+        ...
+    TypeError: save cannot write this: parameters.steps.splinetransformer.1 is SplineTransformer()
+    of type SplineTransformer: ...
+    """
+    _last(estimator)
+    refusals: list[str] = []
+    Writer(known, refusals).attempt(estimator, "", 0)
+    if refusals:
+        lines = refusals[0] if len(refusals) == 1 else "".join(f"\n- {text}" for text in refusals)
+        msg = f"save cannot write this: {lines}"
+        raise TypeError(msg)
+
+
 def _last(estimator: Any) -> Any:
     """The estimator of this library, alone or at the end of a pipeline."""
     last = estimator
     if type(estimator).__name__ == "Pipeline":
         last = [step for _, step in estimator.steps][-1]
-    if isinstance(last, IntoFiles):
+    if is_estimator(last):
         return last
     inside = " Save its best_estimator_" if hasattr(estimator, "best_estimator_") else ""
     msg = (
@@ -156,7 +199,7 @@ def _from_file(tree: Any, reader: Reader) -> Any:
         number = header.take("format", int)
         versions = header.take("versions", dict)
         if number != FORMAT:
-            from .. import __version__
+            from ..version import __version__
 
             msg = (
                 f"it has format {number}, written by squareone {versions.get('squareone')}, and "

@@ -53,8 +53,10 @@ DEEPEST, MOST_OBJECTS = 100, 1000
 LARGEST_INTEGER = 2**1023
 
 SCALARS = {dtype.name: dtype.type for dtype in DTYPES.values()} | {"str": np.str_}
+_ABSTRACT = (np.number, np.integer, np.signedinteger, np.unsignedinteger, np.inexact, np.floating)
 TYPES: dict[str, type] = {
     **{f"numpy.{name}": kind for name, kind in SCALARS.items()},
+    **{f"numpy.{kind.__name__}": kind for kind in (*_ABSTRACT, np.datetime64, np.timedelta64)},
     "numpy.object": np.object_,
     **{kind.__name__: kind for kind in (bool, int, float, str, object)},
 }
@@ -76,12 +78,31 @@ class Known:
         From a new object and that dictionary, which came from a file and is to be checked.
     spare : tuple of str
         Parameters that are not needed once it is fitted.
+    refuse : callable
+        Raises where an object cannot be written although all its parameters can.
+    attributes : tuple of str
+        Parameters of a class that has no ``get_params``: they are attributes of the same name.
+    retired : tuple of str
+        Parameters that older files have, and the class no longer.
     """
 
     kind: type[Any]
     fitted: Callable[[Any], dict[str, Any]]
     restore: Callable[[Any, Fields], None]
     spare: tuple[str, ...] = ()
+    refuse: Callable[[Any], object] = bool
+    attributes: tuple[str, ...] = ()
+    retired: tuple[str, ...] = ()
+
+    def parameters(self, value: Any) -> dict[str, Any]:
+        """The parameters of an object of this class."""
+        if self.attributes:
+            return {name: getattr(value, name) for name in self.attributes}
+        return value.get_params(deep=False)
+
+    def names(self) -> list[str]:
+        """The names of the parameters."""
+        return list(self.attributes) or list(self.kind._get_param_names())
 
 
 #: Classes by name; a table of this program.

@@ -1,1 +1,6 @@
-"""The plan of a fit."""
+"""Planning: which solver, from shapes alone, with its memory and its expected seconds."""
+
+from ..solvers.contract import Task
+from .plan import Plan, choose_centers, make_plan
+
+__all__ = ["Plan", "Task", "choose_centers", "make_plan"]

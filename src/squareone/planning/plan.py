@@ -11,30 +11,26 @@ from html import escape
 from typing import Any
 
 from ..errors import MemoryLimitError
-from ..solvers.calibration import this_machine
-from ..solvers.center_costs import (
-    CENTER_SOLVERS,
-    automatic_centers,
+from ..solvers.contract import STAGES, Candidate, Task
+from ..solvers.cost_counts import width_search_work
+from ..solvers.registry import (
+    SOLVERS,
+    USUAL_WITH_CENTERS,
     center_candidates,
-    fitting_centers,
+    exact_candidates,
+    takes_centers,
+    usual_sample,
 )
-from ..solvers.cost_counts import exact_candidates, width_search
-from ..solvers.krylov.leverage_probes import FEW_ROWS
-from ..solvers.task import STAGES, Candidate, Task
+from .center_count import AUTO_FLOPS, automatic_centers, fitting_centers
+from .machine_speed import this_machine
 from .memory import readable
 from .text_table import Table
 
-# Work below which time does not decide: the whole path (or the most accurate solver) is preferred.
-_NEGLIGIBLE = 2.5e10
-_NEGLIGIBLE_LINEAR = 1e9
-# An exact solver is preferred where it takes no time worth speaking of, or up to so many times the
-# flops of products with sparse rows, which go through memory: its own are that much faster.
-_NEGLIGIBLE_BESIDE, _EXACT_IS_WORTH = 1e10, 8.0
-# The rectangle is preferred to iterations with the same centers up to so many flops, or up to so
-# many times theirs: it is exact, and knows every λ.
-_RECTANGLE_UP_TO, _RECTANGLE_IS_WORTH = 2e13, 3.0
 # Rows from which a plan for all rows shows what centers would cost.
 _MANY_ROWS = 10_000
+# Seconds from which a plan says what centers would cost.
+_LONG = 60.0
+_ONLY_ONE = "the only one that can do it in this memory"
 _UNASKED = "approximate, and so not taken unless it is asked for: centers={:_}"
 
 
@@ -45,8 +41,8 @@ class Plan:
     ``print(plan)`` shows two tables, a notebook the same as HTML: the candidates, and the stages of
     the chosen one. Flops and bytes are counted from the shapes; they depend on nothing measured, so
     the same call always makes the same choice. The seconds expected are those of this machine: the
-    first time somebody asks for them it is measured, which takes a second or two, and the result is
-    kept in a file.
+    first time somebody asks for them in a process it is measured, which takes some tenths of a
+    second.
 
     Attributes
     ----------
@@ -62,6 +58,9 @@ class Plan:
         Bytes.
     stages : dict of str to float
         Seconds spent in each stage of the fit; empty before it.
+    untried : tuple of str
+        Other kernels, as they are written, that might predict better: a fit with one kernel says
+        nothing about them. Shown where there are centers, and for fits of more than 2e12 flops.
 
     Examples
     --------
@@ -92,6 +91,7 @@ class Plan:
     reason: str
     memory_limit: float
     stages: dict[str, float] = field(default_factory=dict)
+    untried: tuple[str, ...] = ()
 
     @property
     def chosen(self) -> Candidate:
@@ -101,7 +101,7 @@ class Plan:
     @property
     def estimated(self) -> bool:
         """Whether leverages, and what is made of them, are estimates by random probes."""
-        return (self.solver == "krylov" and self.task.n > FEW_ROWS) or self.solver == "pcg"
+        return SOLVERS[self.solver].estimates(self.task.n)
 
     def expected(self, candidate: Candidate | None = None) -> float:
         """Seconds that a candidate, or the chosen one, is expected to take on this machine.
@@ -118,8 +118,8 @@ class Plan:
 
         Notes
         -----
-        **Cost**: nothing worth counting, except for the first call ever on a machine, with its
-        number of threads: a second or two, to measure how fast it is.
+        **Cost**: nothing worth counting, except for the first call in a process, with its number
+        of threads: some tenths of a second, to measure how fast the machine is.
         """
         return this_machine().seconds((candidate or self.chosen).work)
 
@@ -159,7 +159,7 @@ class Plan:
             [
                 self._title(),
                 self._candidate_table().text(),
-                f"why: {self.reason}",
+                *self._remarks(),
                 self._stage_table().text(),
             ]
         )
@@ -168,7 +168,7 @@ class Plan:
         parts = [
             f"<div>{escape(self._title())}</div>",
             self._candidate_table().html(),
-            f"<div>why: {escape(self.reason)}</div>",
+            *(f"<div>{escape(remark)}</div>" for remark in self._remarks()),
             self._stage_table().html(),
         ]
         return f'<div style="overflow-x:auto;">{"".join(parts)}</div>'
@@ -184,6 +184,20 @@ class Plan:
             f"{task.n:,} rows, {seen}, {columns}, float{8 * task.itemsize}, "
             f"memory limit {readable(self.memory_limit)}"
         )
+
+    def _remarks(self) -> list[str]:
+        """Why, and beside a long fit what would be faster, and what nobody has tried."""
+        remarks, seconds = [f"why: {self.reason}"], self.expected()
+        if seconds > _LONG:
+            m, faster = _automatic(self.task, self.solver, self.memory_limit)
+            if faster is not None and self.expected(faster) < 0.5 * seconds:
+                remarks.append(
+                    f'faster: centers="auto", an approximation with {m:,} centers, in about '
+                    f"{duration(self.expected(faster))}"
+                )
+        if self.untried and (self.task.centers or self.chosen.flops > AUTO_FLOPS):
+            remarks.append(f"not tried: {', '.join(self.untried)}")
+        return remarks
 
     def _candidate_table(self) -> Table:
         rows: list[tuple[str, ...]] = []
@@ -228,19 +242,19 @@ def make_plan(task: Task, requested: str, memory_limit: float) -> Plan:
 
     Cost: microseconds.
     """
-    if requested in CENTER_SOLVERS and not task.centers:
+    if takes_centers(requested) and not task.centers:
         task = replace(task, centers=task.n)
     candidates = _listed(task, requested, memory_limit)
     if requested != "auto":
         chosen = next(c for c in candidates if c.solver == requested)
         if chosen.refused:
-            _refuse(chosen, candidates, task, memory_limit)
+            _refuse(chosen, candidates, task, requested, memory_limit)
         return Plan(task, candidates, requested, "asked for", memory_limit)
     possible = [c for c in candidates if not c.refused and _unasked(c, task)]
     if not possible:
         able = [c for c in _candidates(task) if not c.refused] or candidates
         able = [c for c in able if _unasked(c, task)] or able
-        _refuse(min(able, key=lambda c: c.needed), candidates, task, memory_limit)
+        _refuse(min(able, key=lambda c: c.needed), candidates, task, requested, memory_limit)
     chosen, reason = _choose(task, possible)
     return Plan(task, candidates, chosen.solver, reason, memory_limit)
 
@@ -254,19 +268,19 @@ def _listed(task: Task, requested: str, limit: float) -> list[Candidate]:
     """What a plan shows: what can be taken, and beside it what else there is."""
     found = [replace(c, refused=c.refused or _over(c, limit)) for c in _candidates(task)]
     if task.centers:
-        return [c for c in found if c.solver in (requested, "rectangle", "pcg")]
+        return [c for c in found if c.solver == requested or _shown_beside(c)]
     if task.linear or task.given or task.n <= _MANY_ROWS:
         return found
     m = automatic_centers(replace(task, streamed=True), limit, None, None)
     if m:
         others = center_candidates(replace(task, centers=m))
-        found += [
-            replace(c, refused=_UNASKED.format(m)) for c in others if c.solver in _SHOWN_BESIDE
-        ]
+        found += [replace(c, refused=_UNASKED.format(m)) for c in others if _shown_beside(c)]
     return found
 
 
-_SHOWN_BESIDE = ("rectangle", "pcg")
+def _shown_beside(candidate: Candidate) -> bool:
+    """Whether a plan shows it unasked, where there are centers or might be."""
+    return SOLVERS[candidate.solver].taken_unasked != "never"
 
 
 def choose_centers(task: Task, limit: float, time_limit: float | None) -> int:
@@ -282,61 +296,79 @@ def choose_centers(task: Task, limit: float, time_limit: float | None) -> int:
 
 
 def _choose_with_centers(possible: list[Candidate]) -> tuple[Candidate, str]:
-    by_name = {c.solver: c for c in possible}
-    rectangle, pcg = by_name.get("rectangle"), by_name.get("pcg")
-    if rectangle is None or pcg is None:
-        return rectangle or pcg or possible[0], "the only one that can do it in this memory"
-    if rectangle.flops > max(_RECTANGLE_UP_TO, _RECTANGLE_IS_WORTH * pcg.flops):
-        return pcg, "far fewer flops than with the square of the centers"
-    return rectangle, "every alpha, and exact for these centers"
+    taken = [c for c in possible if _shown_beside(c)] or possible
+    if len(taken) < 2:
+        return taken[0], _ONLY_ONE
+    iterative, exact = _iterative(taken)
+    assert iterative is not None
+    reason = _worth_iterating(iterative, exact)
+    return (iterative, reason) if reason else (exact[0], "every alpha, and exact for these centers")
+
+
+def _iterative(possible: list[Candidate]) -> tuple[Candidate | None, list[Candidate]]:
+    """The one that iterates, if any, and the others."""
+    found = next((c for c in possible if SOLVERS[c.solver].iterates), None)
+    return found, [c for c in possible if c is not found]
+
+
+def _worth_iterating(iterative: Candidate, exact: list[Candidate]) -> str:
+    """Why the iteration is taken; empty where an exact solver is."""
+    exchange = SOLVERS[iterative.solver].exchange
+    assert exchange is not None
+    least = min(c.flops for c in exact)
+    dear = least > max(exchange.flops, exchange.times * iterative.flops)
+    return exchange.reason if dear else ""
 
 
 def _choose(task: Task, possible: list[Candidate]) -> tuple[Candidate, str]:
     if task.centers:
         return _choose_with_centers(possible)
     if task.linear and task.alphas == "auto" and len(possible) > 1:
-        possible = [c for c in possible if c.solver != "cholesky"]  # the path costs no more
-    iterative = next((c for c in possible if c.solver == "krylov"), None)
+        # the path costs no more than a search
+        possible = [c for c in possible if SOLVERS[c.solver].every_alpha]
+    iterative, possible = _iterative(possible)
     if iterative is not None:
-        exact = [c for c in possible if c is not iterative]
-        if not exact:
-            return iterative, "the only one that can do it in this memory"
-        if min(c.flops for c in exact) > max(_NEGLIGIBLE_BESIDE, _EXACT_IS_WORTH * iterative.flops):
-            return iterative, (
-                "sparse rows need only products, and those take far fewer flops than "
-                "a factorisation"
-            )
-        possible = exact
-    by_name = {c.solver: c for c in possible}
-    if task.linear and "svd" in by_name and by_name["svd"].flops <= _NEGLIGIBLE_LINEAR:
-        return by_name["svd"], "the most accurate, and its cost is negligible at this size"
+        reason = _worth_iterating(iterative, possible) if possible else _ONLY_ONE
+        if reason:
+            return iterative, reason
+    preferred = _preferred(task, possible)
+    if preferred is not None:
+        return preferred
     cheapest = min(possible, key=lambda c: c.flops)
-    spectral = by_name.get("spectral")
-    shared = sum(w.flops for w in width_search(task))  # whichever solver comes after it
-    if (
-        not task.linear
-        and task.alphas != 1
-        and spectral is not None
-        and spectral.flops - shared <= _NEGLIGIBLE
-    ):
-        return spectral, "the whole path at once, and its cost is negligible at this size"
-    if task.linear and cheapest.solver != "svd" and not task.sparse:
+    entry = SOLVERS[cheapest.solver]
+    if task.linear and entry.more_accurate and not task.sparse:
         return cheapest, (
-            "the fewest flops; the features' condition is checked, and svd taken if it is too high"
+            f"the fewest flops; the features' condition is checked, and {entry.more_accurate} "
+            "taken if it is too high"
         )
     reason = "the fewest flops of those that can do it in this memory"
     if iterative is not None:
         reason = "exact, and at this size not much dearer than iterations"
-    if task.alphas == 1 and cheapest.solver == "cholesky" and spectral is not None:
-        reason += "; spectral if alpha turns out to be too small for it"
+    if task.alphas == 1 and any(c.solver == entry.for_small_alpha for c in possible):
+        reason += f"; {entry.for_small_alpha} if alpha turns out to be too small for it"
     return cheapest, reason
+
+
+def _preferred(task: Task, possible: list[Candidate]) -> tuple[Candidate, str] | None:
+    """One whose cost is negligible: the most accurate for features, else the whole path."""
+    shared = sum(w.flops for w in width_search_work(task))  # whichever solver comes after it
+    for candidate in possible:
+        entry = SOLVERS[candidate.solver]
+        if entry.preferred is None or entry.needs_linear != task.linear:
+            continue
+        if not task.linear and task.alphas == 1:
+            continue
+        if candidate.flops - shared <= entry.preferred.flops:
+            return candidate, entry.preferred.reason
+    return None
 
 
 def _unasked(candidate: Candidate, task: Task) -> bool:
     """Whether it may be taken without being asked for: with dense rows nothing is iterated."""
-    if candidate.solver in CENTER_SOLVERS:
-        return task.centers > 0 and candidate.solver in _SHOWN_BESIDE
-    return candidate.solver != "krylov" or task.sparse
+    entry = SOLVERS[candidate.solver]
+    if entry.with_centers and not task.centers:
+        return False
+    return entry.taken_unasked == "always" or (entry.taken_unasked == "sparse" and task.sparse)
 
 
 def _over(candidate: Candidate, limit: float) -> str:
@@ -345,7 +377,9 @@ def _over(candidate: Candidate, limit: float) -> str:
     return f"needs {readable(candidate.needed)}, more than the memory limit"
 
 
-def _refuse(wanted: Candidate, candidates: list[Candidate], task: Task, limit: float) -> None:
+def _refuse(
+    wanted: Candidate, candidates: list[Candidate], task: Task, requested: str, limit: float
+) -> None:
     fitting = [c for c in candidates if not c.refused and c is not wanted]
     if wanted.needed <= limit:
         others = ", ".join(f'"{c.solver}"' for c in fitting) or "none"
@@ -361,10 +395,40 @@ def _refuse(wanted: Candidate, candidates: list[Candidate], task: Task, limit: f
     centers = f" with {task.centers:,} centers" if task.centers else ""
     msg = (
         f'solver="{wanted.solver}" on {task.n:,} rows and {task.d:,} features{centers} needs '
-        f"{readable(wanted.needed)}; memory_limit is {readable(limit)}. {advice}, or raise "
-        "memory_limit"
+        f"{readable(wanted.needed)}; memory_limit is {readable(limit)}. "
+        f"{_first_advice(task, requested, limit)}{advice}, or raise memory_limit"
     )
     raise MemoryLimitError(msg)
+
+
+def _first_advice(task: Task, requested: str, limit: float) -> str:
+    """What to try first where a matrix does not fit: few centers, and how long they take."""
+    m, found = _automatic(task, requested, limit)
+    if found is None:
+        return ""
+    free = requested == "auto" or takes_centers(requested)
+    which = 'centers="auto"' if free else 'centers="auto" with solver="auto"'
+    seconds = duration(this_machine().seconds(found.work))
+    return f"Try {which} first: an approximation with {m:,} centers, in about {seconds}. "
+
+
+def _automatic(task: Task, requested: str, limit: float) -> tuple[int, Candidate | None]:
+    """What ``centers="auto"`` would be, and its centers; none where it is all rows, or too much."""
+    if task.linear or task.given:
+        return 0, None
+    m = automatic_centers(replace(task, centers=0, sampled=0), limit, None, None)
+    if m == task.centers:  # zero: all rows
+        return 0, None
+    sampled = usual_sample(task.n, requested)
+    found = [
+        c
+        for c in center_candidates(replace(task, centers=m, sampled=sampled))
+        if not c.refused and c.needed <= limit
+    ]
+    if takes_centers(requested):
+        return m, next((c for c in found if c.solver == requested), None)
+    found = [c for c in found if _shown_beside(c)]
+    return m, _choose_with_centers(found)[0] if found else None
 
 
 def _what_would_fit(wanted: Candidate, task: Task, limit: float) -> str:
@@ -379,17 +443,25 @@ def _what_would_fit(wanted: Candidate, task: Task, limit: float) -> str:
         stored = int(task.stored * n / task.n)
         return needs(n=n, d=n if task.given else task.d, largest_fold=fold, stored=stored)
 
+    def centers(solver: str) -> tuple[int, str]:
+        """The most centers there is room for, and the seconds they take."""
+        m = fitting_centers(task, solver, lambda c: c.needed <= limit)
+        sampled = usual_sample(task.n, solver)
+        found = SOLVERS[solver].cost(replace(task, centers=m, sampled=sampled))
+        return m, duration(this_machine().seconds(found.work)) if m else ""
+
     if task.centers:
-        m = fitting_centers(task, wanted.solver, lambda c: c.needed <= limit)
-        return f"centers={m:_}" if m else "nothing of use with this solver"
+        m, seconds = centers(wanted.solver)
+        return f"centers={m:_} (about {seconds})" if m else "nothing of use with this solver"
     few, many = 0, task.n
     while many - few > 1:
         middle = (few + many) // 2
         few, many = (middle, many) if with_rows(middle) <= limit else (few, middle)
-    m = 0
+    approximate = ""
     if not (task.linear or task.given):
-        m = fitting_centers(task, "rectangle", lambda c: c.needed <= limit)
-    approximate = f"centers={m:_} (an approximation with as many points)" if m else ""
+        m, seconds = centers(USUAL_WITH_CENTERS)
+        if m:
+            approximate = f"centers={m:_} (an approximation with as many points, about {seconds})"
     if few < 2:
         return approximate or "nothing of use with this solver"
     single = "float32 rows; " if task.itemsize == 8 and needs(itemsize=4) <= limit else ""

@@ -4,9 +4,9 @@
 predicts unseen rows, and what that cost. The displays draw, in scikit-learn's manner, by
 ``from_estimator``: :class:`PathDisplay` (:func:`path_figure`) and :class:`WidthMapDisplay` what was
 looked at, :class:`GreedyPathDisplay` the models of a greedy fit, :class:`LeaveOneOutDisplay`,
-:class:`LeaveOneOutRocDisplay` and :class:`LeaveOneOutCalibrationDisplay` how well rows are
-predicted that were left out, :class:`IntervalDisplay` how sure that is, and
-:class:`LeverageDisplay` which rows matter.
+:class:`LeaveOneOutRocDisplay`, :class:`LeaveOneOutPrecisionRecallDisplay` and
+:class:`LeaveOneOutCalibrationDisplay` how well rows are predicted that were left out,
+:class:`IntervalDisplay` how sure that is, and :class:`LeverageDisplay` which rows matter.
 """
 
 from .calibration import LeaveOneOutCalibrationDisplay
@@ -15,7 +15,7 @@ from .interval_figure import IntervalDisplay
 from .leave_one_out import LeaveOneOutDisplay
 from .leverages import LeverageDisplay
 from .path_figure import PathDisplay, path_figure
-from .ranking import LeaveOneOutRocDisplay
+from .ranking import LeaveOneOutPrecisionRecallDisplay, LeaveOneOutRocDisplay
 from .summary import summary
 from .width_map import WidthMapDisplay
 
@@ -24,6 +24,7 @@ __all__ = [
     "IntervalDisplay",
     "LeaveOneOutCalibrationDisplay",
     "LeaveOneOutDisplay",
+    "LeaveOneOutPrecisionRecallDisplay",
     "LeaveOneOutRocDisplay",
     "LeverageDisplay",
     "PathDisplay",

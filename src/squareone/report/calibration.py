@@ -9,11 +9,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.calibration import CalibrationDisplay
 
+from ..arrays import Array
 from .class_columns import Column, fitted_classifier, one_against_rest
-from .display import GUIDE, Display, finish, need_matplotlib, styles
+from .display import GUIDE, WITH_LEGEND, Display, finish, need_matplotlib, styles
 
-# Inches of a figure with a legend beside the axes.
-_WITH_LEGEND = (8.7, 4.8)
+# Axes are no shorter than a share of this, and from this length on are those of all probabilities.
+_LEAST_RANGE, _NEARLY_ALL = 0.02, 0.6
 
 
 @dataclass(eq=False, repr=False)
@@ -23,7 +24,8 @@ class LeaveOneOutCalibrationDisplay(Display):
     Every row's probability comes from the model that has not seen it. Each class is compared with
     the rest; for two classes there is one curve, that of the second. On the diagonal, of the rows
     with probability p a share p is of the class. With bins of equal size a grey lens shows how far
-    from it chance alone would move 95 % of them.
+    from it chance alone would move 95 % of them. The axes show where the rows are: where all
+    probabilities are small, as those of a rare class, they end there.
 
     Attributes
     ----------
@@ -46,10 +48,12 @@ class LeaveOneOutCalibrationDisplay(Display):
     >>> import matplotlib
     >>> matplotlib.use("Agg")  # no window
     >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
     >>> from squareone import RLSClassifier
     >>> from squareone.report import LeaveOneOutCalibrationDisplay
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> model = RLSClassifier(random_state=0).fit(X, y)
+    >>> model = make_pipeline(StandardScaler(), RLSClassifier(random_state=0)).fit(X, y)
     >>> display = LeaveOneOutCalibrationDisplay.from_estimator(model)
     >>> (column,) = display.columns
     >>> column.name
@@ -117,10 +121,9 @@ class LeaveOneOutCalibrationDisplay(Display):
         return cls(columns, n_bins, strategy).plot(ax)
 
     def _draw(self, ax: Any) -> None:
-        if self.strategy == "quantile":
-            self._draw_chance(ax)
+        bins = []
         for style, column in zip(styles(len(self.columns)), self.columns, strict=True):
-            CalibrationDisplay.from_predictions(
+            drawn = CalibrationDisplay.from_predictions(
                 column.truth,
                 column.values,
                 n_bins=self.n_bins,
@@ -132,22 +135,37 @@ class LeaveOneOutCalibrationDisplay(Display):
                 marker="o",
                 markersize=4.5,
             )
+            bins += [drawn.prob_pred, drawn.prob_true]
         for line in ax.lines:
             if line.get_label() == "Perfectly calibrated":
                 line.set(label="perfectly calibrated", **GUIDE)
-        ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), aspect="equal")
+        limits = _limits(np.concatenate(bins))
+        if self.strategy == "quantile":
+            self._draw_chance(ax, limits)
+        ax.set(xlim=limits, ylim=limits, aspect="equal")
         ax.set_xlabel("leave-one-out probability, mean of a bin")
         ax.set_ylabel("share of the bin's rows in the class")
         finish(ax, "above" if len(self.columns) == 1 else "beside")
 
     def _size(self) -> tuple[float, float]:
-        return self.size if len(self.columns) == 1 else _WITH_LEGEND
+        return self.size if len(self.columns) == 1 else WITH_LEGEND
 
-    def _draw_chance(self, ax: Any) -> None:
+    def _draw_chance(self, ax: Any, limits: tuple[float, float]) -> None:
         """Where bins of equal size fall if the probabilities are right."""
         size = max(1, self.columns[0].truth.size // self.n_bins)
-        p = np.linspace(0.0, 1.0, 201)
+        p = np.clip(np.linspace(*limits, 201), 0.0, 1.0)
         half = 1.96 * np.sqrt(p * (1.0 - p) / size)
         name = f"95 % of calibrated bins of {size:,} rows"
         look = {"color": "0.5", "alpha": 0.18, "linewidth": 0, "label": name}
         ax.fill_between(p, np.maximum(p - half, 0), np.minimum(p + half, 1), **look)
+
+
+def _limits(shares: Array) -> tuple[float, float]:
+    """Of axes on which these are to be seen; all of 0 to 1 where that costs little room."""
+    low, high = float(shares.min()), float(shares.max())
+    margin = 0.05 * max(high - low, _LEAST_RANGE)
+    low, high = max(0.0, low - margin), min(1.0, high + margin)
+    if high - low > _NEARLY_ALL:
+        low, high = 0.0, 1.0
+    beyond = 0.02 * (high - low)
+    return low - beyond, high + beyond

@@ -14,11 +14,15 @@ from .measure import fitted
 
 
 class Column(NamedTuple):
-    """The class or label, whether each row has it (n,), and the value it was given (n,)."""
+    """The class or label, whether each row has it (n,), and the value it was given (n,).
+
+    ``threshold`` is what a decision value has to exceed; None for more than two classes.
+    """
 
     name: str
     truth: Array
     values: Array
+    threshold: float | None = None
 
 
 def fitted_classifier(estimator: Any, function: str) -> RegularisedLeastSquares:
@@ -47,8 +51,10 @@ def one_against_rest(
     truths = inner.loo_predictions_ + inner.loo_residuals_ > 0
     known = inner.classes_.tolist()
     what = "label" if getattr(inner._record.targets, "multilabel", False) else "class"
+    thresholds = np.atleast_1d(getattr(inner, "threshold_", [None] * len(known)))
     if truths.ndim == 1:
         truths = np.column_stack([~truths, truths])
+        thresholds = np.array([-thresholds[0], thresholds[0]])
         values = np.column_stack([-values, values]) if values.ndim == 1 else values
         wanted = known[1:] if classes is None else list(classes)
     else:
@@ -58,4 +64,4 @@ def one_against_rest(
         msg = f"classes={classes!r}: some of the classes of the fit, {known!r}, are expected"
         raise ValueError(msg)
     places = [known.index(name) for name in wanted]
-    return [Column(f"{what} {known[j]}", truths[:, j], values[:, j]) for j in places]
+    return [Column(f"{what} {known[j]}", truths[:, j], values[:, j], thresholds[j]) for j in places]

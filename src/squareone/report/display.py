@@ -21,6 +21,8 @@ BLUE, RED, GREEN, PINK, SKY, BLACK = COLOURS = (
 CHOSEN = {"color": "#E69F00", "marker": "D", "markeredgecolor": "black", "markersize": 9}
 #: Lines that are there for comparison.
 GUIDE = {"color": "0.4", "linestyle": ":", "linewidth": 1.2, "zorder": 1}
+#: Inches of a figure with a legend beside the axes.
+WITH_LEGEND = (8.7, 4.8)
 # Letters of a name that two columns of a legend have no room for, and names for which one will do.
 _LONG_NAME, _FEW_NAMES = 33, 4
 # Points beyond which a figure holds them as an image: a file of a million circles opens slowly.

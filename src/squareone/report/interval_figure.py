@@ -50,7 +50,7 @@ class IntervalDisplay(Display):
     >>> model = RLSRegressor(random_state=0).fit(X[:300], y[:300])
     >>> display = IntervalDisplay.from_estimator(model, X[300:], y[300:])
     >>> print(f"{display.covered().mean():.1%} of {display.targets.size}")
-    90.8% of 142
+    90.1% of 142
     """
 
     positions: Array

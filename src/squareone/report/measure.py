@@ -22,6 +22,11 @@ _CRITERIA = {
 ROOT_MEAN_SQUARE = "root mean square error"
 
 
+def is_greedy(estimator: Any) -> bool:
+    """Whether a greedy estimator is at the end of a pipeline or search, or by itself."""
+    return isinstance(_last_step(estimator, None)[0], OrthogonalLeastSquares)
+
+
 def fitted(estimator: Any, function: str) -> RegularisedLeastSquares:
     """The fitted estimator of this library, at the end of a pipeline or search if need be."""
     return fitted_with_rows(estimator, None, function)[0]

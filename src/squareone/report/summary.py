@@ -10,10 +10,20 @@ from sklearn.utils.validation import check_consistent_length
 
 from ..arrays import Array
 from ..estimators.base import RegularisedLeastSquares
-from ..kernels.names import kernel_from
+from ..estimators.orols import OrthogonalLeastSquares
+from ..kernels.names import kernel_from, other_kernels
 from ..kernels.widths import free_width
 from ..planning.memory import readable
-from .measure import ROOT_MEAN_SQUARE, criterion_name, fitted, measure_name, shown, was_given
+from .measure import (
+    ROOT_MEAN_SQUARE,
+    criterion_name,
+    fitted,
+    fitted_greedy,
+    is_greedy,
+    measure_name,
+    shown,
+    was_given,
+)
 
 _MOST_NUMBERS = 6
 
@@ -23,11 +33,12 @@ def summary(estimator: Any, y: Any = None) -> str:
 
     Parameters
     ----------
-    estimator : RLSRegressor or RLSClassifier
-        Fitted.
+    estimator : RLSRegressor, RLSClassifier, OROLSRegressor or OROLSClassifier
+        Fitted; alone, or at the end of a pipeline or search.
     y : array-like of shape (n,) or (n, t), optional
         The targets of the fit. With them the leave-one-out predictions are compared: the error rate
         of a classifier, and the root mean square error of a regressor whose λ was chosen otherwise.
+        Greedy estimators have none, and the summary says so.
 
     Returns
     -------
@@ -51,15 +62,33 @@ def summary(estimator: Any, y: Any = None) -> str:
     >>> print(summary(RLSClassifier(random_state=0).fit(X, y), y))
     RLSClassifier fitted to 150 rows, 4 features
       kernel                           Gaussian(sigma=0.91...)
-      λ                                0.17..., with sigma the best of ... by leave-one-out
-      effective degrees of freedom     31...
+      λ                                0.23..., with sigma the best of ... by leave-one-out
+      effective degrees of freedom     28...
       leave-one-out mean square error  0.075...
-      leave-one-out error rate         4.7 %, 7 of 150 rows
+      leave-one-out error rate         4 %, 6 of 150 rows
       solver                           spectral: ...eigendecomposition, every alpha
       why                              the whole path at once, and its cost is negligible ...
       time                             ... s: search for the width ...
       memory                           ..., counted beforehand
+      not tried                        Gaussian(ard=True), Laplacian(), Matern(), Linear()
+
+    A greedy model:
+
+    >>> from squareone import OROLSClassifier
+    >>> print(summary(OROLSClassifier(random_state=0, shared_centers=True).fit(X, y)))
+    OROLSClassifier fitted to 150 rows, 4 features
+      kernel                              Gaussian(sigma=...)
+      centers                             ... of 150 rows, by charged generalised ...
+      path ended by                       ...
+      λ                                   ..., re-estimated at every step
+      ε                                   ..., with sigma the best of ... by cross-validation
+      effective degrees of freedom        ...
+      training mean square error          ...
+      cross-validation mean square error  0.2..., the least of the search
+      not tried                           Laplacian(), Matern(), Linear()
     """
+    if is_greedy(estimator):
+        return _greedy(fitted_greedy(estimator, "summary"), asked=y is not None)
     estimator = fitted(estimator, "summary")
     plan = estimator.plan_
     errors = _errors(estimator)
@@ -75,10 +104,78 @@ def summary(estimator: Any, y: Any = None) -> str:
         "time": plan.time_spent(),
         "memory": f"{readable(plan.chosen.bytes)}, counted beforehand",
     }
+    if plan.untried:
+        lines["not tried"] = ", ".join(plan.untried)
+    return _table(estimator, plan.task.n, None if plan.task.given else plan.task.d, lines)
+
+
+def _table(estimator: Any, n: int, d: int | None, lines: dict[str, str]) -> str:
+    """Two columns below a title; ``d`` is None where the kernel was given."""
     width = max(map(len, lines)) + 2
-    features = "" if plan.task.given else f", {plan.task.d:,} features"
-    title = f"{type(estimator).__name__} fitted to {plan.task.n:,} rows{features}"
+    features = "" if d is None else f", {d:,} feature{'s' * (d != 1)}"
+    title = f"{type(estimator).__name__} fitted to {n:,} rows{features}"
     return "\n".join([title, *(f"  {name:<{width}}{text}" for name, text in lines.items())])
+
+
+def _greedy(estimator: OrthogonalLeastSquares, *, asked: bool) -> str:
+    """The same for a model whose centers were chosen greedily; ``asked`` for leave-one-out."""
+    record, search = estimator._recorded(), estimator.search_
+    n, kernels, paths = record.numbers.size, record.kernels, record.paths
+    models = zip(paths, record.counts, strict=True)
+    degrees, squares = np.array([(path.degrees[m], path.errors[m]) for path, m in models]).T
+    penalty = "re-estimated at every step" * isinstance(estimator.lambda_update, str) or "as given"
+    kind = "mean square error" if is_classifier(estimator) else ROOT_MEAN_SQUARE
+    unit = np.asarray if is_classifier(estimator) else np.sqrt
+    lines = {
+        "kernel": ", ".join(map(str, kernels)),
+        "centers": f"{_numbers(np.array(record.counts))} of {n:,} rows, {_count_text(estimator)}",
+        "path ended by": ", ".join(sorted({path.ended for path in paths})),
+        "λ": f"{_numbers(estimator.lambda_)}, {penalty}",
+        "ε": f"{_numbers(estimator.epsilon_)}, {_epsilon_text(estimator)}",
+        "effective degrees of freedom": _numbers(degrees),
+        f"training {kind}": _numbers(unit(squares * record.unit**2)),
+    }
+    if search["error"].size:
+        least = _numbers(unit(np.min(search["error"])))
+        lines[f"cross-validation {kind}"] = f"{least}, the least of the search"
+    if asked:
+        lines["leave-one-out predictions"] = "none: use sklearn.model_selection.cross_val_predict"
+    others = [other_kernels(kernel, relevance=False) for kernel in kernels]
+    untried = [name for name in others[0] if all(name in names for names in others)]
+    if untried:
+        lines["not tried"] = ", ".join(untried)
+    return _table(estimator, n, record.n_features if kernels[0].has_formula else None, lines)
+
+
+_STOPPING = {
+    "gcv": "charged generalised cross-validation",
+    "bic": "Bayesian information",
+    "mdl": "description length",
+    "validation": "the error on held-out rows",
+}
+
+
+def _count_text(estimator: OrthogonalLeastSquares) -> str:
+    """How the number of centers was chosen."""
+    record = estimator._recorded()
+    if [path.best for path in record.paths] != record.counts:
+        return "by at()"
+    if str(estimator.stopping) not in _STOPPING:
+        return "as asked for"
+    longest = max(path.longest for path in record.paths)
+    which = "a path" if len(record.paths) == 1 else "paths"
+    return f"by {_STOPPING[str(estimator.stopping)]} on {which} of up to {longest:,}"
+
+
+def _epsilon_text(estimator: OrthogonalLeastSquares) -> str:
+    """How ε was chosen, and a width with it."""
+    search = estimator.search_
+    looks, searched = search["error"].size, isinstance(estimator.epsilon, str)
+    sigma = "sigma " * (not np.isnan(search["sigma"]).all())
+    if not looks:
+        return "the least that is tried: too few rows for more" if searched else "as given"
+    best = f"the best of {looks:,} by cross-validation"
+    return f"{'with ' * bool(sigma)}{sigma}{best}" if searched else f"as given; {sigma}{best}"
 
 
 def _alpha_text(estimator: RegularisedLeastSquares) -> str:
@@ -120,9 +217,13 @@ def _leave_one_out(estimator: RegularisedLeastSquares, y: Array) -> dict[str, st
 
 
 def _threshold(estimator: RegularisedLeastSquares) -> dict[str, str]:
-    """What decision values have to exceed, where that is not zero."""
+    """What decision values have to exceed, where that is not zero, also as a probability."""
     found = getattr(estimator, "threshold_", 0.0)
-    return {"threshold": _numbers(found)} if np.any(found) else {}
+    if not np.any(found):
+        return {}
+    as_probability = getattr(estimator, "probability_threshold_", None)
+    more = "" if as_probability is None else f"; as a probability {_numbers(as_probability)}"
+    return {"threshold": _numbers(found) + more}
 
 
 def _numbers(values: float | Array) -> str:

@@ -64,7 +64,7 @@ class WidthMapDisplay(Display):
     >>> model = RLSRegressor(random_state=0).fit(*load_diabetes(return_X_y=True))
     >>> display = WidthMapDisplay.from_estimator(model)
     >>> print("σ = {:.2f}, λ = {:.2f}".format(*display.chosen))
-    σ = 0.29, λ = 0.64
+    σ = 0.29, λ = 0.79
     """
 
     sigmas: Array

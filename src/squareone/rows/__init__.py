@@ -5,21 +5,16 @@ estimator takes it in place of an array.
 """
 
 from .array_rows import ArrayRows
-from .arrow_file import ArrowRows
 from .base import Rows, rows_of
-from .csv_file import CSVRows
 from .dense import DenseRows
 from .generated import GeneratedRows
-from .keeping import save_rows
 from .open_rows import open_rows
-from .parquet import ParquetRows
-from .some import SomeRows
 from .sparse import SparseRows, canonical
 from .stream import Stream
-from .stream_views import StreamedRows
+from .stream_views import StreamedRows, StreamSubset
 from .svmlight import SVMLightRows
-from .table import TableRows
-from .write import BlockWriter
+from .table_files import ArrowRows, CSVRows, ParquetRows, TableRows
+from .write import BlockWriter, save_rows
 
 __all__ = [
     "ArrayRows",
@@ -31,9 +26,9 @@ __all__ = [
     "ParquetRows",
     "Rows",
     "SVMLightRows",
-    "SomeRows",
     "SparseRows",
     "Stream",
+    "StreamSubset",
     "StreamedRows",
     "TableRows",
     "canonical",

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import mmap
 import os
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ..arrays import Array
-from .checks import chosen_type, converted, float_type, joined, not_numeric
-from .places import unchanged
-from .stream import Stream
+from .checks import as_floats, check_unchanged, float_type, not_numeric, requested_type
+from .stream import Blocks, Stream, stacked
 
 
 class ArrayRows(Stream):
@@ -72,7 +72,7 @@ class ArrayRows(Stream):
         found = float_type(array.dtype)
         if found is None:
             raise not_numeric("any", self._source, array.dtype)
-        self.dtype = chosen_type(dtype) or found
+        self.dtype = requested_type(dtype) or found
         self._columns = None if columns is None else column_numbers(columns, shape[1])
         width = shape[1] if self._columns is None else self._columns.size
         self.shape = (int(shape[0]), int(width))
@@ -83,34 +83,31 @@ class ArrayRows(Stream):
         block = np.asarray(self._array[rows])
         return block if self._columns is None else block[:, self._columns]
 
-    def _read(self, size: int, pieces: Sequence[int]) -> Generator[Any, None, None]:
+    def _read(self, size: int, pieces: Sequence[int]) -> Blocks:
         self._check_length()
         for start in range(0, self.shape[0], size):
             yield self._of(slice(start, min(start + size, self.shape[0])))
 
     def _check_length(self) -> None:
         if self._path is not None and self._path.exists():  # deleted, it stays mapped as it was
-            unchanged(self._path, self._bytes, len(self))
+            check_unchanged(self._path, self._bytes, len(self))
         if self._array.shape[0] != self.shape[0]:  # a dataset may grow
             self._refuse_length(f"{self._array.shape[0]:,}", self.shape[0])
 
-    def _taken(self, wanted: Array) -> Array:
+    def _take(self, wanted: Array) -> Array:
         """By their numbers, or by the span of those that are in one chunk."""
         self._check_length()
-        if isinstance(self._array, np.ndarray):
-            parts: list[tuple[Any, Array]] = [(wanted, wanted)]
-        else:
-            length = (getattr(self._array, "chunks", None) or (1024,))[0]
-            cuts = np.flatnonzero(np.diff(wanted // length)) + 1
-            parts = [(slice(p[0], p[-1] + 1), p) for p in np.split(wanted, cuts)]
+        mapped = isinstance(self._array, np.ndarray)
+        length = (getattr(self._array, "chunks", None) or (1024,))[0]
+        cuts: Any = [] if mapped else np.flatnonzero(np.diff(wanted // length)) + 1
         found = []
-        for rows, numbers in parts:
-            block = converted(self._of(rows), self.dtype, self._source)
-            if isinstance(rows, slice):
-                block = block[numbers - rows.start]
+        for numbers in np.split(wanted, cuts):
+            first = numbers[0]
+            rows = self._of(numbers) if mapped else self._of(slice(first, numbers[-1] + 1))
+            block = as_floats(rows if mapped else rows[numbers - first], self.dtype, self._source)
             self._check(block, numbers.item)
             found.append(block)
-        return joined(found)
+        return stacked(found)
 
     def __getstate__(self) -> dict[str, Any]:
         """A mapped file goes by its name: pickled as an array, it would be read as a whole."""
@@ -119,19 +116,14 @@ class ArrayRows(Stream):
         # a slice of a mapped array has its name, but not the place where it begins
         if isinstance(array, np.memmap) and isinstance(array.base, mmap.mmap) and array.filename:
             order = "C" if array.flags.c_contiguous else "F"
-            state["_array"] = _Mapped(
-                (str(array.filename), array.dtype, "r", array.offset, array.shape, order)
-            )
+            where = (str(array.filename), array.dtype, "r", array.offset, array.shape, order)
+            state["_array"] = partial(np.memmap, *where)
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        if isinstance(self._array, _Mapped):
-            self._array = np.memmap(*self._array)
-
-
-class _Mapped(tuple):
-    """How a mapped array is made again."""
+        if isinstance(self._array, partial):
+            self._array = self._array()
 
 
 def column_numbers(columns: Any, d: int) -> Array:

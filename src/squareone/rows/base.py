@@ -1,29 +1,35 @@
-"""What can be asked of rows, whatever they are stored in."""
+"""The protocol of rows of features: what every way to store them can answer."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from ..arrays import Array, blocks
 from ..threads import for_each
 
 
-class Lifted(Protocol):
-    """Rows with their squares beside them; see :meth:`Rows.lifted`."""
+class Lifted(ABC):
+    """Rows z with their squares beside them; see :meth:`Rows.lifted`."""
 
+    halves: Array  # −|z|²/2  (n,)
+
+    @abstractmethod
     def __getitem__(self, rows: slice) -> Lifted:
         """Some of the rows."""
 
+    @abstractmethod
     def cross(self, other: Any, out: Array) -> None:
         """Write −|z − z'|²/2 between these rows and those of ``other`` into ``out`` (n, m)."""
 
     @property
     def reach(self) -> float:
         """The largest |z|²/2."""
+        return -float(self.halves.min(initial=0.0))
 
 
 class Rows(ABC):
@@ -63,9 +69,11 @@ class Rows(ABC):
     def dense(self) -> Array:
         """All numbers (n, d), fresh: for a few rows, or a few features."""
 
-    @abstractmethod
     def like(self, other: Rows) -> Rows:
         """The same rows, stored as ``other`` are: for a block of rows, unless they are already."""
+        if self.sparse == other.sparse:
+            return self
+        return rows_of(csr_array(self.X) if other.sparse else self.dense())
 
     @abstractmethod
     def constants(self) -> Array:
@@ -74,17 +82,17 @@ class Rows(ABC):
         A zero that is stored for some rows only may be taken for another number.
         """
 
-    @abstractmethod
     def everywhere(self) -> Array:
         """Features (m,) that are stored for every row, among others that are not: none if dense."""
+        return np.empty(0, int)
 
     @abstractmethod
     def shifted(self, shift: Array) -> Rows:
         """The rows less ``shift`` (d,): a copy, in which other features stay as they are stored."""
 
-    @abstractmethod
     def occupied(self) -> Array | None:
         """The features (m,) that any row has, where that is worth knowing; None: all of them."""
+        return None
 
     @abstractmethod
     def columns(self, features: Array) -> Rows:
@@ -107,8 +115,15 @@ class Rows(ABC):
         """Features times numbers (d,), or all of them times one: a copy."""
 
     @abstractmethod
+    def normalised(self) -> Rows:
+        """The rows over their lengths |x|: a copy. A row of zeros has none, and stays as it is.
+
+        Rows whose squares would leave the range of their type are no exception.
+        """
+
     def origin(self, mean: Array) -> Array:
         """What can be taken off every row (d,): ``mean``, or zeros where zeros are not stored."""
+        return np.zeros_like(mean) if self.sparse else mean
 
     # --- for kernels; ``origin`` (d,) is what :meth:`origin` gave of rows that are stored alike ---
 
@@ -163,12 +178,12 @@ class Rows(ABC):
         was first.
         """
 
-    @abstractmethod
     def prepare(self, budget: float) -> float:
         """Make what repeated products are faster with, if it takes at most ``budget`` bytes.
 
         Returns what is left of the budget.
         """
+        return budget
 
     def row_blocks(self, size: int) -> Iterator[tuple[slice, Rows]]:
         """All rows in order, at most ``size`` of them at a time."""
@@ -216,12 +231,3 @@ def gram_blocks(n: int, d: int) -> tuple[int, int]:
 def row_blocks(n: int, d: int) -> list[slice]:
     """Blocks of rows that fit a cache."""
     return blocks(n, gram_blocks(n, d)[0])
-
-
-def row_sums(values: Array, indptr: Array) -> Array:
-    """Sums of stored numbers over each of n rows, which begin at ``indptr`` (n + 1,): float64."""
-    sums = np.zeros(indptr.size - 1)
-    filled = np.flatnonzero(np.diff(indptr))  # reduceat would take a number for an empty row
-    if filled.size:
-        sums[filled] = np.add.reduceat(values, indptr[filled], dtype=np.float64)
-    return sums

@@ -1,14 +1,14 @@
-"""Rows in an array."""
+"""Rows in a dense array in memory."""
 
 from __future__ import annotations
 
-import numpy as np
-from scipy.sparse import csr_array
+from dataclasses import dataclass
 
-from ..arrays import Array, blocks
+import numpy as np
+
+from ..arrays import Array
 from ..threads import for_each
-from .base import Rows, dealt_sums, gram_blocks, row_blocks
-from .lifted import LiftedDenseRows
+from .base import Lifted, Rows, dealt_sums, gram_blocks, row_blocks
 
 
 class DenseRows(Rows):
@@ -29,25 +29,12 @@ class DenseRows(Rows):
     def dense(self) -> Array:
         return self.X.copy()
 
-    def like(self, other: Rows) -> Rows:
-        if not other.sparse:
-            return self
-        from .sparse import SparseRows
-
-        return SparseRows(csr_array(self.X))
-
     def constants(self) -> Array:
         lowest, highest = self.X.min(axis=0), self.X.max(axis=0)
         return np.where(lowest == highest, highest, np.nan)
 
-    def everywhere(self) -> Array:
-        return np.empty(0, int)
-
     def shifted(self, shift: Array) -> DenseRows:
         return DenseRows((self.X - shift).astype(self.dtype, copy=False))
-
-    def occupied(self) -> Array | None:
-        return None
 
     def columns(self, features: Array) -> DenseRows:
         return DenseRows(self.X[:, features])
@@ -66,8 +53,12 @@ class DenseRows(Rows):
     def scaled(self, factors: float | Array) -> DenseRows:
         return DenseRows(self.X * np.asarray(factors, dtype=self.dtype))
 
-    def origin(self, mean: Array) -> Array:
-        return mean
+    def normalised(self) -> DenseRows:
+        largest = np.abs(self.X).max(axis=1, keepdims=True, initial=0.0)
+        Z = self.X / np.where(largest > 0, largest, 1).astype(self.dtype)
+        lengths = np.sqrt(np.einsum("ij,ij->i", Z, Z))[:, None]
+        Z /= np.where(lengths > 0, lengths, 1)
+        return DenseRows(Z)
 
     def standardised(self, origin: Array, widths: float | Array) -> DenseRows:
         return DenseRows((self.X - origin) / np.asarray(widths, dtype=self.dtype))
@@ -95,9 +86,6 @@ class DenseRows(Rows):
     def astype(self, dtype: np.dtype) -> DenseRows:
         return self if dtype == self.dtype else DenseRows(self.X.astype(dtype))
 
-    def prepare(self, budget: float) -> float:
-        return budget
-
     def _centred(self, rows: slice, mean: Array, factor: float = 1.0) -> Array:
         block = self.X[rows] - mean.astype(self.dtype)
         if factor != 1.0:
@@ -123,7 +111,7 @@ class DenseRows(Rows):
     def transposed_times(self, U: Array, mean: Array) -> Array:
         n, d = self.shape
         hands = max(1, min(8, 16_000_000 // max(d * U.shape[1], 1), -(-n // 256)))
-        pieces = blocks(n, gram_blocks(n, d)[0])
+        pieces = row_blocks(n, d)
         sums = np.zeros((hands, d, U.shape[1]))  # in float64: it costs nothing
 
         def add(hand: int) -> None:
@@ -146,3 +134,21 @@ class DenseRows(Rows):
                 total += block.T @ block
 
         return dealt_sums(hands, d, add)
+
+
+@dataclass
+class LiftedDenseRows(Lifted):
+    """(z, −|z|²/2, 1) for rows z (n, d), or the last two the other way round.
+
+    (z, −|z|²/2, 1)·(z', 1, −|z'|²/2) is −|z − z'|²/2: the product itself does what would take
+    two more passes over the tile.
+    """
+
+    Z: Array
+    halves: Array  # among the columns of Z
+
+    def __getitem__(self, rows: slice) -> LiftedDenseRows:
+        return LiftedDenseRows(self.Z[rows], self.halves[rows])
+
+    def cross(self, other: LiftedDenseRows, out: Array) -> None:
+        np.matmul(self.Z, other.Z.T, out=out)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from .checks import chosen_type
-from .stream import Stream
+from .checks import requested_type
+from .stream import Blocks, Stream
 
 
 class GeneratedRows(Stream):
@@ -74,13 +74,13 @@ class GeneratedRows(Stream):
         self._make = make
         self._source = str(getattr(make, "__qualname__", type(make).__name__)).rpartition(".")[2]
         self.shape = (int(shape[0]), int(shape[1]))
-        self.dtype = chosen_type(dtype) or np.dtype(np.float64)
+        self.dtype = requested_type(dtype) or np.dtype(np.float64)
         self.sparse = bool(sparse)
         self.feature_names = None if feature_names is None else [str(f) for f in feature_names]
         self._check_shape()
         self._last: Any = None
 
-    def _read(self, size: int, pieces: Sequence[int]) -> Generator[Any, None, None]:
+    def _read(self, size: int, pieces: Sequence[int]) -> Blocks:
         made = self._make()
         if isinstance(made, Iterator) and made is self._last:
             msg = (

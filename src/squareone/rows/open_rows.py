@@ -1,4 +1,4 @@
-"""Rows of a file, by its name."""
+"""Opening a file of rows: the ending of its name says which reader it needs."""
 
 from __future__ import annotations
 
@@ -11,29 +11,19 @@ import numpy as np
 
 from ..arrays import Array
 from .array_rows import ArrayRows, column_numbers
-from .arrow_file import ArrowRows
-from .csv_file import CSVRows
-from .parquet import ParquetRows
-from .places import existing
+from .checks import FilePath, existing_file
+from .column_problems import refuse_missing
 from .stream import Stream
 from .svmlight import SVMLightRows
-from .table import TableRows
+from .table_files import ArrowRows, CSVRows, ParquetRows, TableRows
 
+_PACKED = ("", ".gz", ".bz2")
 _TABLES: dict[str, type[TableRows]] = {
     ".parquet": ParquetRows,
-    ".arrow": ArrowRows,
-    ".feather": ArrowRows,
-    ".ipc": ArrowRows,
-    ".csv": CSVRows,
-    ".csv.gz": CSVRows,
-    ".csv.bz2": CSVRows,
-    ".tsv": CSVRows,
-    ".tsv.gz": CSVRows,
-    ".tsv.bz2": CSVRows,
+    **dict.fromkeys((".arrow", ".feather", ".ipc"), ArrowRows),
+    **dict.fromkeys([kind + packed for kind in (".csv", ".tsv") for packed in _PACKED], CSVRows),
 }
-_SVMLIGHT = tuple(
-    kind + packed for kind in (".svm", ".svmlight", ".libsvm") for packed in ("", ".gz", ".bz2")
-)
+_SVMLIGHT = [kind + packed for kind in (".svm", ".svmlight", ".libsvm") for packed in _PACKED]
 
 
 def open_rows(
@@ -105,13 +95,30 @@ def open_rows(
     return _with_target(kind, path, target, columns, transformer, dtype)
 
 
-def _suffix(path: str | os.PathLike[str]) -> str:
+def open_features(path: FilePath, names: Sequence[str] | None) -> Stream:
+    """Rows of a file for a model with features of these names: other columns are not looked at."""
+    kind = _TABLES.get(_suffix(path))
+    if names is None or kind is None:
+        return open_rows(path)
+    none_of_them = (
+        "Where the model was fitted to what a transformer makes of columns, open the file with it, "
+        "open_rows(path, transformer=...)"
+    )
+    refuse_missing(names, kind.columns_of(path)[0], _quoted_name(path), none_of_them)
+    return open_rows(path, columns=list(names))
+
+
+def _quoted_name(path: FilePath) -> str:
+    return repr(Path(os.fsdecode(path)).name)
+
+
+def _suffix(path: FilePath) -> str:
     """The ending of a file's name that says how to read it."""
     name = Path(os.fsdecode(path)).name.lower()
     known = [".npy", *_TABLES, *_SVMLIGHT]
     for suffix in known:
         if name.endswith(suffix):
-            existing(path)
+            existing_file(path)
             return suffix
     msg = f"{name!r} cannot be opened: a name that ends in {', '.join(known)} is expected"
     raise ValueError(msg)
@@ -124,57 +131,55 @@ def _refuse_others(given: dict[str, Any], known: tuple[str, ...], suffix: str) -
             raise ValueError(msg)
 
 
-def _refuse_leak(target: Any, features: list[Any], targets: list[Any]) -> None:
+def _refuse_leak(
+    target: Any, features: list[Any], targets: list[Any], *, transformed: bool = False
+) -> None:
     if set(features) & set(targets):
-        msg = f"the target {target!r} is among the features, which are to predict it: leave it out"
+        where = " of the data frame that the transformer was fitted to" if transformed else ""
+        msg = (
+            f"the target {target!r} is among the features{where}, which are to predict it: leave "
+            "it out"
+        )
         raise ValueError(msg)
 
 
 def _with_target(
-    kind: type[TableRows],
-    path: str | os.PathLike[str],
-    target: Any,
-    columns: Sequence[str] | None,
-    transformer: Any,
-    dtype: Any,
+    kind: type[TableRows], path: FilePath, target: Any, columns: Any, transformer: Any, dtype: Any
 ) -> tuple[Stream, Array]:
     names = [target] if isinstance(target, str) else list(target)
-    if columns is None:
-        columns = getattr(transformer, "feature_names_in_", None)
-    known = kind.names(path) if columns is None else list(columns)
-    if columns is not None:
-        _refuse_leak(target, known, names)
-    features = [name for name in known if name not in names]
+    there, features = kind.columns_of(path)
+    refuse_missing(names, there, _quoted_name(path))
+    given = getattr(transformer, "feature_names_in_", None) if columns is None else columns
+    if given is not None:
+        features = list(given)
+        _refuse_leak(target, features, names, transformed=columns is None)
+    features = [name for name in features if name not in names]
     rows = kind(path, columns=features, transformer=transformer, dtype=dtype)
     found = [rows.column(name) for name in names]
     return rows, found[0] if isinstance(target, str) else np.stack(found, axis=1)
 
 
-def _of_npy(
-    path: str | os.PathLike[str], target: Any, columns: Sequence[int] | None, dtype: Any
-) -> Any:
+def _of_npy(path: FilePath, target: Any, columns: Sequence[int] | None, dtype: Any) -> Any:
     try:
         array = np.load(path, mmap_mode="r")
     except ValueError as error:
-        msg = f"{Path(os.fsdecode(path)).name!r} cannot be mapped into memory ({error})"
+        msg = f"{_quoted_name(path)} cannot be mapped into memory ({error})"
         raise ValueError(msg) from error
     rows = ArrayRows(array, columns=columns, dtype=dtype)
     if target is None:
         return rows
     width = array.shape[1]
-    places = column_numbers(np.atleast_1d(target), width)
-    features = np.arange(width) if columns is None else column_numbers(columns, width)
+    targets = column_numbers(np.atleast_1d(target), width)
     if columns is None:
-        features = np.setdiff1d(features, places)
-        rows = ArrayRows(array, columns=features.tolist(), dtype=dtype)
-    _refuse_leak(target, features.tolist(), places.tolist())
-    y = np.array(array[:, places])
+        features = np.setdiff1d(np.arange(width), targets).tolist()
+        rows = ArrayRows(array, columns=features, dtype=dtype)
+    else:
+        _refuse_leak(target, column_numbers(columns, width).tolist(), targets.tolist())
+    y = np.array(array[:, targets])
     return rows, y[:, 0] if np.ndim(target) == 0 else y
 
 
-def _of_svmlight(
-    path: str | os.PathLike[str], target: Any, n_features: int | None, dtype: Any
-) -> Any:
+def _of_svmlight(path: FilePath, target: Any, n_features: int | None, dtype: Any) -> Any:
     if target not in (None, True, False):
         msg = f"target={target!r}: a file of svmlight has one label per row, target=True gives them"
         raise ValueError(msg)

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from typing import Any
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, issparse, vstack
 
 from ..arrays import Array
-from .ahead import ahead
 from .base import rows_of
-from .checks import converted, first_unfinite, joined
-from .chosen import row_numbers
-from .grouping import regrouped
+from .checks import as_floats, first_not_finite
+from .column_problems import column_problems
+from .sparse import canonical
 
+Item = TypeVar("Item")
+#: Blocks of rows (b, d) as they are read: arrays, sparse matrices, or record batches.
+Blocks = Generator[Any, None, None]
+
+# Columns that a message names.
+_SOME = 10
 # Rows in the blocks in which some of all rows are looked for.
 _LOOK = 8192
 
@@ -41,6 +47,7 @@ class Stream(ABC):
     sparse: bool = False
     feature_names: list[str] | None = None
     _peak: float
+    _starts: Array
 
     #: What they are read from, and what to do where it has another length than it had.
     _source: str
@@ -49,12 +56,12 @@ class Stream(ABC):
     # --- what a kind of stream has to say ---
 
     @abstractmethod
-    def _read(self, size: int, pieces: Sequence[int]) -> Generator[Any, None, None]:
+    def _read(self, size: int, pieces: Sequence[int]) -> Blocks:
         """Blocks of the rows of some pieces, ascending; of about ``size`` rows where it can."""
 
     def _bounds(self) -> Array:
         """Where pieces that can be read without the others begin (p + 1,); n at the end."""
-        return np.array([0, self.shape[0]])
+        return getattr(self, "_starts", np.array([0, self.shape[0]]))
 
     # --- what can be asked ---
 
@@ -82,7 +89,7 @@ class Stream(ABC):
             msg = f"size={size}: blocks of at least one row are expected"
             raise ValueError(msg)
         start = 0
-        with closing(ahead(regrouped(self._numbers(size), size))) as coming:
+        with closing(_read_ahead(_regrouped(self._checked_blocks(size), size))) as coming:
             for block in coming:
                 rows = slice(start, start + block.shape[0])
                 yield rows, block
@@ -94,16 +101,24 @@ class Stream(ABC):
         **Cost**: one pass at most; pieces of the source without such a row are not read where it
         has any, and nothing behind the last one.
         """
-        numbers = row_numbers(rows, self.shape[0])
+        numbers = _row_numbers(rows, self.shape[0])
         if not numbers.size:
-            empty = (0, self.shape[1])
-            return (
-                csr_array(empty, dtype=self.dtype) if self.sparse else np.empty(empty, self.dtype)
-            )
+            return (csr_array if self.sparse else np.empty)((0, self.shape[1]), dtype=self.dtype)
         wanted, places = np.unique(numbers, return_inverse=True)
-        found = self._taken(wanted)
+        found = self._take(wanted)
         in_order = numbers.size == wanted.size and (numbers[1:] > numbers[:-1]).all()
         return found if in_order else found[places]
+
+    def __array__(self, *_: Any, **__: Any) -> Array:
+        """Refused: steps of a pipeline, and others that know arrays only, would take all rows."""
+        msg = (
+            f"{self!r} is read block by block, and does not become an array by itself. Steps of a "
+            "pipeline need arrays: fit them on a data frame of some rows, open the file with them, "
+            "open_rows(path, target, transformer=steps), and fit the estimator alone; of a fitted "
+            "pipeline these are pipeline[:-1] and pipeline[-1]. Where all rows fit in memory, X[:] "
+            "is an array"
+        )
+        raise TypeError(msg)
 
     def __repr__(self) -> str:
         n, d = self.shape
@@ -113,40 +128,30 @@ class Stream(ABC):
 
     # --- how it is done ---
 
-    def _taken(self, wanted: Array) -> Any:
+    def _take(self, wanted: Array) -> Any:
         """Rows (m,), ascending, each of them once."""
         bounds = self._bounds()
         pieces = np.unique(np.searchsorted(bounds, wanted, side="right") - 1)
         numbers = np.concatenate([np.arange(bounds[i], bounds[i + 1]) for i in pieces])
-        places, found, start = np.searchsorted(numbers, wanted), [], 0
-        with closing(self._numbers(_LOOK, pieces.tolist())) as blocks:
-            for block in blocks:
-                stop = start + block.shape[0]
-                first, last = np.searchsorted(places, [start, stop])
-                if last > first:
-                    found.append(rows_of(block)[places[first:last] - start].X)
-                start = stop
-                if last == places.size:
-                    break
-        return joined(found)
+        with closing(self._checked_blocks(_LOOK, pieces.tolist())) as blocks:
+            return stacked(list(rows_among(blocks, np.searchsorted(numbers, wanted), stop=True)))
 
-    def _numbers(
-        self, size: int, pieces: Sequence[int] | None = None
-    ) -> Generator[Any, None, None]:
+    def _checked_blocks(self, size: int, pieces: Sequence[int] | None = None) -> Blocks:
         """The rows of all pieces, or of some, as checked blocks of any length."""
         bounds = self._bounds()
         if pieces is None:
             pieces = range(bounds.size - 1)
-        lengths = [int(bounds[i + 1] - bounds[i]) for i in pieces]
-        ends, expected, seen = np.cumsum(lengths), sum(lengths), 0
+        lengths = np.diff(bounds)[list(pieces)]
+        ends = np.cumsum(lengths)
+        expected, seen = int(ends[-1]), 0
 
         def number(row: int) -> int:
             piece = int(np.searchsorted(ends, row, side="right"))
-            return int(bounds[pieces[piece]]) + row - int(ends[piece]) + lengths[piece]
+            return row + int(bounds[pieces[piece]] + lengths[piece] - ends[piece])
 
         with closing(self._read(size, pieces)) as raw:
             for given in raw:
-                block = converted(given, self.dtype, self._source)
+                block = as_floats(given, self.dtype, self._source)
                 if not block.shape[0]:
                     continue
                 start, seen = seen, seen + block.shape[0]
@@ -157,7 +162,7 @@ class Stream(ABC):
         if seen != expected:
             self._refuse_length(f"{seen:,}", expected)
 
-    def _refuse_length(self, found: str, expected: int) -> None:
+    def _refuse_length(self, found: str, expected: int) -> NoReturn:
         msg = f"{self._source} gave {found} rows where {expected:,} were expected. {self._remedy}"
         raise ValueError(msg)
 
@@ -177,17 +182,27 @@ class Stream(ABC):
                 "expected: all blocks have to be of one kind"
             )
             raise TypeError(msg)
-        wrong = first_unfinite(block)
+        wrong = first_not_finite(block)
         if wrong is not None:
             row, column, value = wrong
-            name = column if self.feature_names is None else repr(self.feature_names[column])
+            names = self.feature_names or range(d)
             msg = (
-                f"row {number(start + row):,}, column {name} of {self._source} is "
+                f"row {number(start + row):,}, column {names[column]!r} of {self._source} is "
                 f"{'missing or NaN' if np.isnan(value) else 'infinite'}: finite numbers are "
                 "expected. Leave such rows out, or fill in what is missing, for instance with "
-                "sklearn.impute.SimpleImputer"
+                f"sklearn.impute.SimpleImputer{self._other_columns(block, column)}"
             )
             raise ValueError(msg)
+
+    def _other_columns(self, block: Any, first: int) -> str:
+        """Other columns of a block that are not finite: they would be the next to be refused."""
+        found = [problem for problem in column_problems(block) if problem.name != first]
+        if not found:
+            return ""
+        names = self.feature_names or range(self.shape[1])
+        some = ", ".join(f"{names[p.name]!r} ({p.detail})" for p in found[:_SOME])
+        more = f" and {len(found) - _SOME:,} more" * (len(found) > _SOME)
+        return f". Among the rows read with it so are columns {some}{more}"
 
     def _check_shape(self) -> None:
         """Called once the shape is known."""
@@ -201,3 +216,97 @@ class Stream(ABC):
                 f"{self._source}: one name per feature is expected"
             )
             raise ValueError(msg)
+
+
+def stacked(parts: Sequence[Any]) -> Any:
+    """Blocks below each other; one of them as it is."""
+    if len(parts) == 1:
+        return parts[0]
+    if issparse(parts[0]):
+        return canonical(csr_array(vstack(parts, format="csr")))
+    return np.concatenate(parts)
+
+
+def rows_among(blocks: Iterable[Any], numbers: Array, *, stop: bool = False) -> Blocks:
+    """The rows of blocks that have these ``numbers`` (m,), ascending, from zero on.
+
+    With ``stop`` nothing behind the last one is read.
+    """
+    start = first = 0
+    for block in blocks:
+        last = int(np.searchsorted(numbers, start + block.shape[0]))
+        if last > first:
+            yield rows_of(block)[numbers[first:last] - start].X
+        start, first = start + block.shape[0], last
+        if stop and last == numbers.size:
+            return
+
+
+def _row_numbers(rows: Any, n: int) -> Array:
+    """Numbers (m,) between zero and n of the rows that are asked for, in that order."""
+    if isinstance(rows, tuple) and len(rows) == 2 and rows[1] is Ellipsis:
+        rows = rows[0]  # as scikit-learn's splitters ask
+    if isinstance(rows, slice):
+        return np.arange(n)[rows]
+    chosen = np.asarray(rows)
+    if chosen.ndim == 1 and chosen.dtype == bool:
+        if chosen.size != n:
+            msg = f"a mask of {chosen.size:,} rows was given for {n:,}: one value per row is needed"
+            raise IndexError(msg)
+        return np.flatnonzero(chosen)
+    if chosen.ndim != 1 or (chosen.size and chosen.dtype.kind not in "iu"):
+        msg = (
+            f"rows are chosen by a slice, a mask (n,) or numbers of rows (m,), not by "
+            f"{type(rows).__name__} of shape {chosen.shape} and type {chosen.dtype}"
+        )
+        raise IndexError(msg)
+    chosen = chosen.astype(np.int64)
+    outside = chosen[(chosen < -n) | (chosen >= n)]
+    if outside.size:
+        msg = f"row {outside[0]:,} was asked for: there are {n:,} rows"
+        raise IndexError(msg)
+    return np.where(chosen < 0, chosen + n, chosen)
+
+
+def _regrouped(blocks: Blocks, size: int) -> Blocks:
+    """The rows of blocks of any length in blocks of ``size``, the last one shorter.
+
+    What is computed from them then does not depend on how a file happens to be cut. Rows are copied
+    only where a block is made of several.
+    """
+    held: list[Any] = []
+    missing = size
+    with closing(blocks):
+        for block in blocks:
+            rows, start = rows_of(block), 0
+            while rows.shape[0] - start >= missing:
+                held.append(rows[start : start + missing].X if missing < rows.shape[0] else block)
+                yield stacked(held)
+                start, held, missing = start + missing, [], size
+            if start < rows.shape[0]:
+                held.append(rows[start:].X)
+                missing -= rows.shape[0] - start
+        if held:
+            yield stacked(held)
+
+
+def _read_ahead(items: Generator[Item, None, None]) -> Generator[Item, None, None]:
+    """The items, each made by another thread while the caller is busy with the one before.
+
+    An exception of ``items`` is raised here, in its turn. However this ends (the last item, an
+    exception, an interrupt, a caller who stops in the middle), the thread has ended and ``items``
+    are closed before anybody hears of it; they are never run by two threads at once.
+
+    Cost: one item more than the one in use.
+    """
+    end = object()
+    try:
+        # leaving the block waits for the item that is being made, and ends the thread
+        with ThreadPoolExecutor(1, "squareone-rows") as reader:
+            coming = reader.submit(next, items, end)
+            while (item := coming.result()) is not end:
+                coming = reader.submit(next, items, end)
+                yield item  # type: ignore[misc]
+                del item  # the caller may have let go of it: so do we, before the next one is here
+    finally:
+        items.close()

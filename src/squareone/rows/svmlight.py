@@ -6,16 +6,15 @@ import bz2
 import gzip
 import io
 import os
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, BinaryIO
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from ..arrays import Array
-from .checks import chosen_type
-from .places import existing, unchanged
-from .stream import Stream
+from .checks import check_unchanged, existing_file, requested_type
+from .stream import Blocks, Stream
 
 # Bytes that are parsed at once.
 _BYTES = 4_194_304
@@ -66,15 +65,11 @@ class SVMLightRows(Stream):
     sparse = True
 
     def __init__(
-        self,
-        path: str | os.PathLike[str],
-        *,
-        n_features: int | None = None,
-        dtype: Any = None,
+        self, path: str | os.PathLike[str], *, n_features: int | None = None, dtype: Any = None
     ) -> None:
-        self.path = existing(path)
+        self.path = existing_file(path)
         self._source, self._bytes = repr(self.path.name), self.path.stat().st_size
-        self.dtype = chosen_type(dtype) or np.dtype(np.float64)
+        self.dtype = requested_type(dtype) or np.dtype(np.float64)
         self._offsets, self._starts = [0], np.zeros(1, np.int64)
         self._stored, first, last = self._survey()
         self._base = 0 if first == 0 else 1
@@ -118,11 +113,8 @@ class SVMLightRows(Stream):
             )
             raise ValueError(msg) from error
 
-    def _bounds(self) -> Array:
-        return self._starts
-
-    def _read(self, size: int, pieces: Sequence[int]) -> Generator[Any, None, None]:
-        unchanged(self.path, self._bytes, len(self))
+    def _read(self, size: int, pieces: Sequence[int]) -> Blocks:
+        check_unchanged(self.path, self._bytes, len(self))
         with self._file() as file:
             for piece in pieces:
                 begin, end = self._offsets[piece : piece + 2]
@@ -131,13 +123,11 @@ class SVMLightRows(Stream):
 
     def _numbered(self, rows: Any) -> Any:
         """With the width of all rows, features counted from zero."""
-        if rows.nnz and not self._base <= rows.indices.min() <= rows.indices.max() < (
-            self.shape[1] + self._base
-        ):
+        indices = rows.indices - rows.indices.dtype.type(self._base)
+        if rows.nnz and not 0 <= indices.min() <= indices.max() < self.shape[1]:
             msg = f"{self._source} has other features than it had. {self._remedy}"
             raise ValueError(msg)
-        parts = rows.data, rows.indices - rows.indices.dtype.type(self._base), rows.indptr
-        return csr_array(parts, shape=(rows.shape[0], self.shape[1]))
+        return csr_array((rows.data, indices, rows.indptr), shape=(rows.shape[0], self.shape[1]))
 
 
 def _parts(file: BinaryIO) -> Iterator[bytes]:

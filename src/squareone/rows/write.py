@@ -1,31 +1,25 @@
-"""Blocks of rows written to a file, one after the other."""
+"""Writing rows to a file, block by block."""
 
 from __future__ import annotations
 
 import csv
 import io
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from ..arrays import Array
 from ..atomic_write import replacing
-from .extras import extra
+from .array_rows import ArrayRows
+from .checks import import_extra
+from .stream import Stream
 
-
-class _Format(Protocol):
-    """How blocks (b, t) become bytes; the first one has been seen when it is made."""
-
-    def write(self, block: Array) -> None:
-        """Append a block."""
-
-    def close(self) -> None:
-        """Write what comes after the last one."""
+# Bytes in a block that a stream is written with.
+_BLOCK_BYTES = 16_777_216
 
 
 class BlockWriter:
@@ -66,10 +60,10 @@ class BlockWriter:
             msg = f"{self.path.name!r}: a name that ends in {', '.join(_FORMATS)} is expected"
             raise ValueError(msg)
         if self.path.suffix == ".parquet":
-            extra("pyarrow.parquet", f"writing {self.path.name!r}")
+            import_extra("pyarrow.parquet", f"writing {self.path.name!r}")
         self._open = ExitStack()
         self._written = 0
-        self._format: _Format | None = None
+        self._append: Callable[[Array], Any] | None = None
         self._kind: tuple[Any, ...] = ()
 
     def __enter__(self) -> BlockWriter:
@@ -80,26 +74,18 @@ class BlockWriter:
         """Append numbers or texts, (b,) for one column or (b, t)."""
         block = np.asarray(block)
         self._check(block)
-        if self._format is None:
-            self._format = _FORMATS[self.path.suffix](self, block)
-        self._format.write(block)
+        if self._append is None:
+            self._append = _FORMATS[self.path.suffix](self, block)
+        self._append(block)
         self._written += block.shape[0]
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if kind is not None:
-            self._open.__exit__(kind, error, trace)
+    def __exit__(self, *raised: Any) -> None:
+        if raised[0] is not None or self._written == self.n:
+            self._open.__exit__(*raised)
             return
         with self._open:  # an error in here leaves the old file as it was
-            if self._written != self.n:
-                msg = f"{self._written:,} rows were written where {self.n:,} were announced"
-                raise ValueError(msg)
-            if self._format is not None:
-                self._format.close()
+            msg = f"{self._written:,} rows were written where {self.n:,} were announced"
+            raise ValueError(msg)
 
     def _check(self, block: Array) -> None:
         width = 1 if block.ndim == 1 else block.shape[-1]
@@ -119,66 +105,107 @@ class BlockWriter:
         self._kind = kind
 
 
-class _Npy:
+# How blocks become bytes: each is given the first block, and gives what writes a block.
+
+
+def _npy_blocks(writer: BlockWriter, first: Array) -> Callable[[Array], Any]:
     """NumPy's format: a header that says how many rows there will be, and the numbers."""
-
-    def __init__(self, writer: BlockWriter, first: Array) -> None:
-        if first.dtype.kind not in "biuf":
-            msg = f"{writer.path.name!r} takes numbers: write texts to a .csv or .parquet file"
-            raise ValueError(msg)
-        self._file, self._dtype = writer._file, first.dtype
-        header = {
-            "descr": np.lib.format.dtype_to_descr(first.dtype),
-            "fortran_order": False,
-            "shape": (writer.n, *first.shape[1:]),
-        }
-        np.lib.format.write_array_header_2_0(self._file, header)
-
-    def write(self, block: Array) -> None:
-        self._file.write(np.ascontiguousarray(block, dtype=self._dtype).data)
-
-    def close(self) -> None:
-        """Nothing comes after the numbers."""
+    if first.dtype.kind not in "biuf":
+        msg = f"{writer.path.name!r} takes numbers: write texts to a .csv or .parquet file"
+        raise ValueError(msg)
+    header = {
+        "descr": np.lib.format.dtype_to_descr(first.dtype),
+        "fortran_order": False,
+        "shape": (writer.n, *first.shape[1:]),
+    }
+    file, dtype = writer._file, first.dtype
+    np.lib.format.write_array_header_2_0(file, header)
+    return lambda block: file.write(np.ascontiguousarray(block, dtype=dtype).data)
 
 
-class _Csv:
+def _csv_lines(writer: BlockWriter, first: Array) -> Callable[[Array], Any]:
     """Lines of text; numbers with as many digits as it takes to read them back unchanged."""
+    text = io.TextIOWrapper(writer._file, "utf-8", newline="")
+    writer._open.callback(text.detach)  # the file itself is closed by who opened it
+    lines = csv.writer(text, lineterminator="\n")
+    lines.writerow(writer.columns)
 
-    def __init__(self, writer: BlockWriter, first: Array) -> None:
-        self._text = io.TextIOWrapper(writer._file, "utf-8", newline="")
-        self._lines = csv.writer(self._text, lineterminator="\n")
-        self._lines.writerow(writer.columns)
-
-    def write(self, block: Array) -> None:
+    def write(block: Array) -> None:
         rows = block[:, None] if block.ndim == 1 else block
         # a float32 as such is shorter than the float64 that it is
         rows = rows.astype(str) if rows.dtype == np.float32 else rows
-        self._lines.writerows(rows.tolist())
+        lines.writerows(rows.tolist())
 
-    def close(self) -> None:
-        self._text.flush()
-        self._text.detach()  # the file itself is closed by who opened it
+    return write
 
 
-class _Parquet:
+def _parquet_groups(writer: BlockWriter, first: Array) -> Callable[[Array], Any]:
     """A row group for every block."""
+    pyarrow = import_extra("pyarrow", f"writing {writer.path.name!r}")
+    parquet = import_extra("pyarrow.parquet", f"writing {writer.path.name!r}")
+    number = first.dtype.kind in "biuf"
+    kind = pyarrow.from_numpy_dtype(first.dtype) if number else pyarrow.string()
+    schema = pyarrow.schema([(name, kind) for name in writer.columns])
+    groups = writer._open.enter_context(parquet.ParquetWriter(writer._file, schema))
 
-    def __init__(self, writer: BlockWriter, first: Array) -> None:
-        self._pyarrow = extra("pyarrow", f"writing {writer.path.name!r}")
-        parquet = extra("pyarrow.parquet", f"writing {writer.path.name!r}")
-        number = first.dtype.kind in "biuf"
-        kind = self._pyarrow.from_numpy_dtype(first.dtype) if number else self._pyarrow.string()
-        self._schema = self._pyarrow.schema([(name, kind) for name in writer.columns])
-        self._writer = writer._open.enter_context(parquet.ParquetWriter(writer._file, self._schema))
-
-    def write(self, block: Array) -> None:
+    def write(block: Array) -> None:
         columns = [block] if block.ndim == 1 else list(block.T)
-        arrays = [self._pyarrow.array(np.ascontiguousarray(column)) for column in columns]
-        arrays = [array.cast(field.type) for array, field in zip(arrays, self._schema, strict=True)]
-        self._writer.write_table(self._pyarrow.Table.from_arrays(arrays, schema=self._schema))
+        arrays = [pyarrow.array(np.ascontiguousarray(column)).cast(kind) for column in columns]
+        groups.write_table(pyarrow.Table.from_arrays(arrays, schema=schema))
 
-    def close(self) -> None:
-        self._writer.close()
+    return write
 
 
-_FORMATS: dict[str, Any] = {".npy": _Npy, ".csv": _Csv, ".parquet": _Parquet}
+_FORMATS = {".npy": _npy_blocks, ".csv": _csv_lines, ".parquet": _parquet_groups}
+
+
+def save_rows(stream: Stream, path: str | os.PathLike[str]) -> ArrayRows:
+    r"""Write the rows of a stream to a ``.npy`` file, and give the rows of that file.
+
+    For text files, which are parsed in every pass, and for tables with a transformer: a fit passes
+    over its rows several times.
+
+    Parameters
+    ----------
+    stream : Stream
+        Rows (n, d), not sparse: a ``.npy`` file has every zero.
+    path : path
+        A name that ends in ``.npy``. It is replaced once all rows are written.
+
+    Returns
+    -------
+    ArrayRows
+        The same rows, mapped into memory.
+
+    Notes
+    -----
+    **Cost**: one pass; n·d numbers on disk, a few blocks of 16 megabytes in memory.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from squareone.rows import open_rows, save_rows
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "small.csv").write_text("a,b\n1,0.5\n2,1.5\n")
+    ...     rows = save_rows(open_rows(f"{folder}/small.csv"), f"{folder}/small.npy")
+    ...     print(rows)
+    ...     float(rows[[1]].sum())
+    ArrayRows('small.npy': 2 rows, 2 features, float64)
+    3.5
+    """
+    if Path(os.fsdecode(path)).suffix != ".npy":
+        msg = f"{Path(os.fsdecode(path)).name!r}: a name that ends in .npy is expected"
+        raise ValueError(msg)
+    n, d = stream.shape
+    if stream.sparse:
+        msg = (
+            f"{stream!r} is sparse, and a .npy file would have all {n * d:,} numbers: read it as "
+            "it is, or in memory (stream[:]) if it fits"
+        )
+        raise TypeError(msg)
+    size = max(1, _BLOCK_BYTES // (d * stream.dtype.itemsize))
+    with BlockWriter(path, [str(i) for i in range(d)], n) as file:
+        for _, block in stream.blocks(size):
+            file.write(block)
+    return ArrayRows(np.load(path, mmap_mode="r"), feature_names=stream.feature_names)

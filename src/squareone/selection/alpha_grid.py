@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from ..arrays import Array
+from ..arrays import Array, blocks
 from ..errors import ScaleError
 from ..solvers import Factor
 from .objective import Objective
 
-# Values per decade of the first grid, and the decades below the largest eigenvalue it starts at.
-_PER_DECADE = 4
+# Values per decade of the first grid, and the decades below the largest eigenvalue in which it has
+# so many; below these, where small λ cost no more than others, it has so many.
+_PER_DECADE, _PER_SMALL_DECADE = 4, 2
 _DECADES = {np.dtype(np.float64): 8, np.dtype(np.float32): 4}
 #: λ stays this many rounding errors above zero, and this many where float32 only shows the way.
 MARGIN, SINGLE_MARGIN = 128.0, 16.0
+# Where small λ take more iterations, λ that are looked at at a time, large ones first; and those at
+# the end that have to be worse for sure before no smaller one is solved for.
+_IN_TURN, _SURELY_WORSE = 4, 3
+# Standard errors of the difference between two λ that leave it open which one is better.
+_UNTOLD = 0.3
 # Beyond a million times the largest eigenvalue the fit is the mean to six digits.
 _HIGHEST = 1e6
 #: Where every λ is dear: the ratio of one to the next.
@@ -28,18 +34,26 @@ class Path:
 
     ``scores`` (c, L) are compared, ``reported`` (c, L) are shown, which is the same for most
     criteria; ``errors`` (c, L) are standard errors, NaN where unknown; ``bias`` (c, L) is by how
-    much scores that are estimates are expected to be too large, zero for all others. ``dof`` (L,)
-    are the effective degrees of freedom, NaN where nobody has asked for them; ``bits`` (L,) is the
-    precision of the factorisation.
+    much scores that are estimates are expected to be too large, zero for all others, and ``tie``
+    (c, L) by how much scores may differ and be taken for equal. ``dof`` (L,) are the effective
+    degrees of freedom, NaN where nobody has asked for them; ``bits`` (L,) is the precision of the
+    factorisation, and ``residuals`` (L,) are those of iterations; ``squares`` (q, L) are what some
+    of the rows add to the scores, where that is known.
+
+    ``chosen`` (c,) says which λ were chosen, once that is decided.
     """
 
     alphas: Array
     scores: Array
     errors: Array
     bias: Array
+    tie: Array
     reported: Array
     dof: Array
     bits: Array
+    residuals: Array
+    squares: Array
+    chosen: Array | None = None
 
     @classmethod
     def merge(cls, parts: list[Path]) -> Path:
@@ -53,25 +67,85 @@ class Path:
         def joined(name: str) -> Array:
             return np.concatenate([getattr(part, name) for part in parts], axis=-1)[..., kept]
 
-        return cls(**{field.name: joined(field.name) for field in fields(cls)})
+        return cls(**{field.name: joined(field.name) for field in fields(cls)[:-1]})
+
+    def decided(self, chosen: Array) -> Path:
+        """With the λ that were chosen (c,), and without what was needed for that only."""
+        return replace(self, squares=self.squares[:0], chosen=chosen)
 
     def best(self) -> Array:
         """Index of the best λ for each row of scores: of equal ones the largest λ.
 
-        Estimates are equal if they differ by less than their bias. Scores in a lower precision than
-        the best one there is showed the way; they do not compete.
+        Scores are equal if they differ by less than what rounding may have done to them, than a
+        thousandth of their standard error, or, where they are estimates, than their bias. Scores in
+        a lower precision than the best one there is showed the way; they do not compete.
         """
-        competing = np.where(self.bits == self.bits.max(), self.scores, -np.inf)
-        competing = np.nan_to_num(competing, nan=-np.inf, posinf=-np.inf, neginf=-np.inf)
+        competing = self._competing()
         if np.isneginf(competing.max(axis=1)).any():
             msg = "no alpha gave a finite score: rescale X and y, or use other alphas"
             raise ScaleError(msg)
-        highest = competing.max(axis=1, keepdims=True)
-        leader = np.argmax(competing, axis=1)[:, None]
-        slack = np.abs(np.take_along_axis(self.bias, leader, axis=1))
-        equal = competing >= highest - np.where(np.isfinite(slack), slack, 0.0)
+        leader = self._leader(competing)[:, None]
+        highest = np.take_along_axis(competing, leader, axis=1)
+        equal = competing >= highest - self._slack(leader)
         last = competing.shape[1] - 1
         return last - np.argmax(equal[:, ::-1], axis=1)
+
+    def _competing(self) -> Array:
+        """Scores (c, L) that are compared; minus infinity for others."""
+        competing = np.where(self.bits == self.bits.max(), self.scores, -np.inf)
+        return np.nan_to_num(competing, nan=-np.inf, posinf=-np.inf, neginf=-np.inf)
+
+    def _leader(self, competing: Array) -> Array:
+        """Index (c,) of the λ that is best for sure: by what rounding leaves of its score.
+
+        A score that rounding may have made is no reason to take others for its equals.
+        """
+        sure = competing - np.nan_to_num(self.tie, nan=0.0, posinf=np.inf)
+        none = np.isneginf(sure.max(axis=1))
+        return np.where(none, np.argmax(competing, axis=1), np.argmax(sure, axis=1))
+
+    def cautious(self) -> Array:
+        """Index of the largest λ that the rows do not tell from the best one (c,).
+
+        The mean of its squared errors is above the least by less than 0.3 standard errors of that
+        difference, which is taken row by row. Where the rows are not known it is the best one.
+        """
+        best = self.best()
+        if self.squares.shape[0] == 0:
+            return best
+        competing = self._competing()[0]
+        leader = int(self._leader(self._competing())[0])
+        unit = abs(competing[leader]) or 1.0  # squares of the user's may leave the range
+        apart = (self.squares - self.squares[:, [leader]]) / unit
+        spread = np.sqrt(np.square(apart - apart.mean(axis=0)).sum(axis=0))
+        equal = np.flatnonzero((competing[leader] - competing) / unit <= _UNTOLD * spread)
+        return np.maximum(best, equal.max(initial=0))
+
+    def falls_for_sure(self) -> bool:
+        """Whether the smallest λ are worse than the best without a doubt, and ever more so.
+
+        The last three, by three standard errors of the difference, row by row; never where the
+        rows are not known.
+        """
+        if self.squares.shape[0] == 0 or self.alphas.size < _SURELY_WORSE:
+            return False
+        scores = self._competing()[0]
+        leader = int(np.argmax(scores))
+        if leader < _SURELY_WORSE:
+            return False
+        apart = self.squares[:, :_SURELY_WORSE] - self.squares[:, [leader]]
+        spread = np.sqrt(np.square(apart - apart.mean(axis=0)).sum(axis=0))
+        worse = scores[leader] - scores[:_SURELY_WORSE]
+        return bool((worse > 3.0 * spread).all() and (np.diff(worse) < 0).all())
+
+    def _slack(self, leader: Array) -> Array:
+        """Differences (c, L) from the best scores, at ``leader`` (c, 1), that mean nothing."""
+
+        def at_leader(values: Array) -> Array:
+            return np.nan_to_num(np.abs(np.take_along_axis(values, leader, axis=1)), posinf=0.0)
+
+        tie = np.maximum(np.nan_to_num(self.tie, posinf=0.0), at_leader(self.tie))
+        return np.maximum(tie, at_leader(self.bias))
 
 
 def evaluate(
@@ -82,21 +156,60 @@ def evaluate(
     One that rounding leaves no meaning is not compared where another has one.
     """
     alphas = np.unique(np.asarray(alphas, dtype=np.float64))
-    scores, dof = [], []
-    for part in factor.chunks(alphas, held=objective.holds_values):
-        scores.append(objective(factor, part))
-        known = factor.leverages_at_hand
-        dof.append(factor.degrees_of_freedom(part) if known else np.full(part.size, np.nan))
-    bits = np.full(alphas.size, factor.bits)
-    compared, errors, bias, reported = (
-        np.concatenate(each, axis=1) for each in zip(*scores, strict=True)
-    )
-    path = Path(alphas, compared, errors, bias, reported, np.concatenate(dof), bits)
+    if factor.grid_decades is not None and alphas.size > _IN_TURN:
+        path = _from_above(objective, factor, alphas)
+    else:
+        path = _looked_at(objective, factor, alphas)
     if before is not None:
         path = Path.merge([before, path])
     reliable = factor.reliable(path.alphas)
     if reliable.any():
         path.scores = np.where(reliable, path.scores, -np.inf)
+    return path
+
+
+def _looked_at(objective: Objective, factor: Factor, alphas: Array) -> Path:
+    """Scores of λ (L,), ascending."""
+    scores, dof, rounding = [], [], []
+    for part in factor.chunks(alphas, held=objective.holds_values):
+        scores.append(objective(factor, part))
+        rounding += [factor.error_estimate(float(alpha)) for alpha in part]
+        known = factor.leverages_at_hand
+        dof.append(factor.degrees_of_freedom(part) if known else np.full(part.size, np.nan))
+    bits = np.full(alphas.size, factor.bits)
+    compared, errors, bias, tie, reported, squares = (
+        np.concatenate(each, axis=1) for each in zip(*scores, strict=True)
+    )
+    tie = np.maximum(tie, np.minimum(2.0 * np.array(rounding), 1.0) * np.abs(compared))
+    return Path(
+        alphas=alphas,
+        scores=compared,
+        errors=errors,
+        bias=bias,
+        tie=tie,
+        reported=reported,
+        dof=np.concatenate(dof),
+        bits=bits,
+        residuals=factor.residuals(alphas),
+        squares=squares,
+    )
+
+
+def _from_above(objective: Objective, factor: Factor, alphas: Array) -> Path:
+    """The same where small λ take more iterations: large ones first, a few at a time.
+
+    Once λ get worse without a doubt, those below cannot win: for them no iteration goes on, and
+    they are not compared.
+    """
+    parts: list[Path] = []
+    pieces = [alphas[piece] for piece in blocks(alphas.size, _IN_TURN)]
+    while pieces:
+        parts.insert(0, _looked_at(objective, factor, pieces.pop()))
+        path = Path.merge(parts)
+        if pieces and path.falls_for_sure():
+            with factor.as_far_as_it_is():
+                rest = _looked_at(objective, factor, np.concatenate(pieces))
+            return Path.merge([rest, path])
     return path
 
 
@@ -112,7 +225,10 @@ def lowest_alpha(factor: Factor, dtype: np.dtype | None = None, margin: float = 
 def choose_automatically(objective: Objective, factor: Factor) -> Path:
     """Look along a grid from the spectrum until the best λ lies inside, then near by.
 
-    Cost: some sixty λ.
+    The error may have several minima: where a factorisation answers for many λ at once, and the
+    criterion can tell, the grid reaches down to what rounding leaves a meaning.
+
+    Cost: some seventy λ.
     """
     largest = factor.largest
     if not largest > 0:  # the kernel sees no difference between the rows: any λ gives the mean
@@ -123,7 +239,12 @@ def choose_automatically(objective: Objective, factor: Factor) -> Path:
     top = max(largest, 10.0 * low)
     bottom = max(low, min(top * 10.0**-decades, factor.typical))
     if factor.start is None:
-        path = evaluate(objective, factor, _between(bottom, top))
+        alphas = _between(bottom, top)
+        nearly_free = factor.grid_decades is None and factor.many_at_once
+        if nearly_free and objective.knows_interpolation and low < bottom:
+            alphas = np.concatenate([_between(low, bottom, _PER_SMALL_DECADE)[:-1], alphas])
+            bottom = low
+        path = evaluate(objective, factor, alphas)
     else:
         middle = float(np.clip(factor.start, low, high))
         bottom, top = max(low, middle / NEIGHBOUR), min(high, middle * NEIGHBOUR)
@@ -139,14 +260,14 @@ def choose_automatically(objective: Objective, factor: Factor) -> Path:
         else:
             break
         path = evaluate(objective, factor, more, path)
-    if objective.smooth and not factor.dear_again:
+    if objective.smooth and not factor.costs_again:
         for _ in range(2):
             path = _refine(objective, factor, path)
     return path
 
 
-def _between(low: float, high: float) -> Array:
-    steps = max(1, int(np.ceil(_PER_DECADE * np.log10(high / low))))
+def _between(low: float, high: float, per_decade: int = _PER_DECADE) -> Array:
+    steps = max(1, int(np.ceil(per_decade * np.log10(high / low))))
     return np.geomspace(low, high, steps + 1)
 
 

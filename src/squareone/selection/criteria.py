@@ -1,4 +1,4 @@
-"""What makes one λ better than another: leave-one-out, generalised cross-validation, folds.
+"""Criteria that choose λ: leave-one-out, generalised cross-validation, folds.
 
 Each identity stands here once and reads any factorisation. Residuals and complements arrive up to
 a common factor, which every formula below divides out.
@@ -7,6 +7,7 @@ a common factor, which every formula below divides out.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -16,6 +17,9 @@ from ..arrays import Array
 from ..solvers import Factor
 from ..solvers.contract import first_of
 
+# Rows over which λ are compared row by row.
+_PAIRED = 4096
+
 __all__ = ["Criterion", "Fold", "Folds", "GeneralisedCrossValidation", "LeaveOneOut"]
 
 
@@ -23,11 +27,27 @@ class Measured(NamedTuple):
     """One row per target, and last that of all targets together: (t + 1, L) each.
 
     ``bias`` is how much too large the means are expected to be, where they are estimates.
+    ``squares`` (q, L) are what some of the rows add to the mean of all targets, in units in which
+    the sum of their squared differences from the mean is the variance of that mean.
     """
 
     means: Array
     errors: Array
     bias: Array | None = None
+    squares: Array | None = None
+
+
+class HeldOut(NamedTuple):
+    """Rows (m,) that are held out, and their errors in the units of y (m, t, L).
+
+    ``shift`` gives for the number of a λ the sum of the errors of all rows that left the fit
+    together, each times its share of the total weight (m, t): by so much the intercept would move
+    if it were fitted to all rows again, and the rest of the function stayed as it is.
+    """
+
+    rows: Array
+    errors: Array
+    shift: Callable[[int], Array]
 
 
 class Criterion(ABC):
@@ -35,9 +55,18 @@ class Criterion(ABC):
 
     name: str
 
+    #: Whether it means something where a fit passes through nearly all targets.
+    knows_interpolation: bool = True
+    #: Whether rows are held out.
+    holds_out: bool = True
+
     @abstractmethod
     def measure(self, factor: Factor, alphas: Array) -> Measured:
         """The number, and its standard error where it has one, for ``alphas`` (L,)."""
+
+    def spread(self, measured: Measured, factor: Factor) -> Array:
+        """Standard errors (t + 1, L), roughly where they are not known: zero for no idea."""
+        return np.nan_to_num(measured.errors)
 
     def mean_squares(self, factor: Factor, alphas: Array) -> Array:
         """The number for ``alphas`` (L,) → (t, L): a mean square of errors, weighted by w."""
@@ -55,8 +84,8 @@ class Criterion(ABC):
         """The same criterion for targets divided by ``unit``."""
         return self
 
-    def held_out(self, factor: Factor, alphas: Array) -> tuple[Array, Array]:
-        """Rows (m,) that are held out, and their errors in the units of y (m, t, L)."""
+    def held_out(self, factor: Factor, alphas: Array) -> HeldOut:
+        """What is known of rows that are held out."""
         msg = f"criterion={self.name!r} holds no rows out"
         raise NotImplementedError(msg)
 
@@ -86,21 +115,23 @@ class LeaveOneOut(Criterion):
         root = factor.weighting.root
         parts = factor.estimates_without(alphas)
         by_part: dict[int, list[Array]] = {}
+        kept = _KeptSquares(np.arange(factor.n) if self.sample is None else self.sample)
 
         def add(rows: slice | Array, residuals: Array, complements: Array) -> None:
             first = first_of(rows)
             by_part[first] = [_square_sums(residuals, part[rows]) for part in parts]
             errors = factor.left_out(alphas, rows, residuals, complements)
-            sums[first] = _moments(errors, None if root is None else root[rows])
+            sums[first], squares = _moments(errors, None if root is None else root[rows])
+            kept.add(rows, squares)
 
         factor.expect_left_out(self.sample)
         factor.visit(alphas, add, self.sample)
-        measured = _weighted_mean(_in_order(sums))
+        measured = _weighted_mean(_in_order(sums), kept)
         if not parts:
             return measured
         return _jackknifed(measured, _in_order(by_part) / factor.weighting.total_root**2)
 
-    def held_out(self, factor: Factor, alphas: Array) -> tuple[Array, Array]:
+    def held_out(self, factor: Factor, alphas: Array) -> HeldOut:
         held = np.arange(factor.n) if self.sample is None else self.sample
         errors = np.empty((held.size, factor.targets.shape[1], alphas.size), factor.targets.dtype)
 
@@ -111,22 +142,32 @@ class LeaveOneOut(Criterion):
 
         factor.expect_left_out(self.sample)
         factor.visit(alphas, store, self.sample)
-        return held, errors
+        shares = factor.weighting.shares(held)[:, None]
+        return HeldOut(held, errors, lambda i: shares * errors[:, :, i])
 
     def restricted(self, rows: Array) -> Criterion:
         return LeaveOneOut()
 
 
 class GeneralisedCrossValidation(Criterion):
-    """Σwr²/Σw / (1 − tr H/n)²: leave-one-out with every leverage replaced by their mean."""
+    """Σwr²/Σw / (1 − tr H/n)²: leave-one-out with every leverage replaced by their mean.
+
+    Where leverages are near one, each in its own way, that mean says nothing about the rows.
+    """
 
     name = "gcv"
+    holds_out = False
+    knows_interpolation = False
 
     def measure(self, factor: Factor, alphas: Array) -> Measured:
         squares, traces = factor.totals(alphas)
         means = squares / factor.weighting.total_root**2 / (traces / factor.n) ** 2
         means = np.vstack([means, means.mean(axis=0)])
         return Measured(means, np.full_like(means, np.nan))
+
+    def spread(self, measured: Measured, factor: Factor) -> Array:
+        """Those of a mean square of n normal errors."""
+        return np.sqrt(2.0 / factor.n) * measured.means
 
 
 @dataclass(frozen=True)
@@ -151,24 +192,28 @@ class Folds(Criterion):
         self.folds = folds
         self.name = name
 
-    def held_out(self, factor: Factor, alphas: Array) -> tuple[Array, Array]:
+    def held_out(self, factor: Factor, alphas: Array) -> HeldOut:
         rows = np.concatenate([fold.removed[fold.scored] for fold in self.folds])
         errors = np.empty((rows.size, factor.targets.shape[1], alphas.size), factor.targets.dtype)
-        position = 0
-        for fold in self.folds:
-            values = factor.errors_without(alphas, fold.removed)[fold.scored]
-            values = factor.weighting.unscale(values, fold.removed[fold.scored])
-            errors[position : position + len(values)] = values
-            position += len(values)
-        return rows, errors
+        sums = np.empty((len(self.folds), *errors.shape[1:]))
+        sizes = [int(np.count_nonzero(fold.scored)) for fold in self.folds]
+        ends = np.cumsum(sizes)
+        for number, fold in enumerate(self.folds):
+            values = factor.errors_without(alphas, fold.removed)
+            values = factor.weighting.unscale(values, fold.removed)
+            errors[ends[number] - sizes[number] : ends[number]] = values[fold.scored]
+            sums[number] = np.tensordot(factor.weighting.shares(fold.removed), values, axes=1)
+        return HeldOut(rows, errors, lambda i: np.repeat(sums[:, :, i], sizes, axis=0))
 
     def measure(self, factor: Factor, alphas: Array) -> Measured:
-        rows, errors = self.held_out(factor, alphas)
+        rows, errors, _ = self.held_out(factor, alphas)
         root = factor.weighting.root
-        if root is None:
-            return _weighted_mean(_moments(errors, None))
-        errors *= root[rows, None, None]
-        return _weighted_mean(_moments(errors, root[rows]))
+        if root is not None:
+            errors *= root[rows, None, None]
+        moments, squares = _moments(errors, None if root is None else root[rows])
+        kept = _KeptSquares(np.arange(rows.size))
+        kept.add(slice(0, rows.size), squares)
+        return _weighted_mean(moments, kept)
 
     def restricted(self, rows: Array) -> Criterion:
         """Folds of those rows; leave-one-out where no fold is left with rows on both sides."""
@@ -191,10 +236,41 @@ class Folds(Criterion):
         return max(fold.removed.size for fold in self.folds)
 
 
-def _moments(errors: Array, root: Array | None) -> Array:
+class _KeptSquares:
+    """Weighted squared errors of some of the rows, by which λ are compared row by row.
+
+    Parameters
+    ----------
+    rows : array (n,)
+        All rows that are held out, ascending.
+    """
+
+    def __init__(self, rows: Array) -> None:
+        places = np.unique(np.linspace(0, rows.size - 1, min(rows.size, _PAIRED)).astype(int))
+        self._rows = rows[places]
+        self._share = rows.size / places.size
+        self._found: dict[int, Array] = {}
+
+    def add(self, rows: slice | Array, squares: Array) -> None:
+        """Of some rows: (b, L)."""
+        if isinstance(rows, slice):
+            low, high = np.searchsorted(self._rows, [rows.start, rows.stop])
+            some = self._rows[low:high] - rows.start
+        else:
+            some = np.searchsorted(rows, np.intersect1d(self._rows, rows, assume_unique=True))
+        self._found[first_of(rows)] = squares[some].astype(np.float64)
+
+    def over(self, total: float) -> Array:
+        """All of them (q, L), for a mean with weights that add up to ``total``."""
+        found = np.concatenate([self._found[first] for first in sorted(self._found)])
+        return found * (np.sqrt(self._share) / total)
+
+
+def _moments(errors: Array, root: Array | None) -> tuple[Array, Array]:
     """Sums over rows of s, s², ws, w and w², with s = we² from errors √w e (b, t, L), destroyed.
 
-    One column per target, and last that of their mean: (5, t + 1, L).
+    One column per target, and last that of their mean: (5, t + 1, L); and that mean for each of
+    the rows, (b, L).
     """
     w = np.ones(len(errors)) if root is None else np.square(root, dtype=np.float64)
     moments = np.empty((5, errors.shape[1] + 1, errors.shape[2]))
@@ -203,11 +279,12 @@ def _moments(errors: Array, root: Array | None) -> Array:
     moments[1, :-1] = np.einsum("itl,itl->tl", s, s, dtype=np.float64)
     moments[2, :-1] = moments[0, :-1] if root is None else np.einsum("i,itl->tl", w, s)
     moments[:3, -1] = moments[:3, :-1].mean(axis=1)
+    together = s[:, 0]
     if s.shape[1] > 1:
         together = s.mean(axis=1)
         moments[1, -1] = np.einsum("il,il->l", together, together, dtype=np.float64)
     moments[3], moments[4] = w.sum(), w @ w
-    return moments
+    return moments, together
 
 
 def _in_order(sums: dict[int, Any]) -> Array:
@@ -227,30 +304,38 @@ def _jackknifed(measured: Measured, parts: Array) -> Measured:
     g, centre = parts.shape[0], parts.mean(axis=0)
     variance = (g - 1) / g * np.square(parts - centre).sum(axis=0)
     errors = np.sqrt(np.square(measured.errors) + variance)
-    return Measured(measured.means, errors, (g - 1) * (centre - measured.means))
+    bias = (g - 1) * (centre - measured.means)
+    return Measured(measured.means, errors, bias, measured.squares)
 
 
-def _weighted_mean(moments: Array) -> Measured:
+def _weighted_mean(moments: Array, kept: _KeptSquares) -> Measured:
     """Σwe²/Σw, and its standard error √(Σw²(e² − mean)²)/Σw."""
     first, second, crossed, total, squared = moments
     means = first / total
     scatter = second - 2.0 * means * crossed + means**2 * squared
-    return Measured(means, np.sqrt(np.maximum(scatter, 0.0)) / total)
+    errors = np.sqrt(np.maximum(scatter, 0.0)) / total
+    return Measured(means, errors, squares=kept.over(float(total[0, 0])))
 
 
 def folds_from_splits(splits: Any, kept: Array, n: int) -> list[Fold]:
     """Folds over the rows ``kept`` of the fit, from (train, test) indices into all ``n`` rows.
 
-    Rows of weight zero are not kept: they are neither removed nor scored.
+    Rows of weight zero are not kept: they are neither removed nor scored, and a fold whose test
+    rows are all of weight zero is skipped.
     """
     position = np.full(n, -1)
     position[kept] = np.arange(kept.size)
-    folds = []
+    folds, skipped = [], 0
     for number, (train, test) in enumerate(splits):
+        weightless = np.size(test) > 0
         train, test = (_positions(part, position, number) for part in (train, test))
+        if test.size == 0 and weightless:
+            skipped += 1
+            continue
         if train.size == 0 or test.size == 0:
-            what = "training" if train.size == 0 else "test"
-            msg = f"fold {number} of cv has no {what} row of positive weight"
+            msg = f"fold {number} of cv has no test row"
+            if train.size == 0:
+                msg = f"fold {number} of cv has no training row of positive weight"
             raise ValueError(msg)
         if np.intersect1d(train, test).size:
             msg = f"fold {number} of cv has rows that are both training and test rows"
@@ -259,6 +344,8 @@ def folds_from_splits(splits: Any, kept: Array, n: int) -> list[Fold]:
         folds.append(Fold(removed, np.isin(removed, test)))
     if not folds:
         msg = "cv gave no split"
+        if skipped:
+            msg = f"no fold of cv has a test row of positive weight, {skipped} of {skipped} folds"
         raise ValueError(msg)
     return folds
 

@@ -1,8 +1,13 @@
-"""What can be said about errors on unseen rows from the fit alone.
+"""Error bounds: what the fit alone says about errors on unseen rows.
 
 The leave-one-out bound is that of Rifkin, Yeo & Poggio (2003, section 7.7), for labels ±1 and no
 intercept: row i can only be misclassified by the fit without it if y_i(f(x_i) − c_i K_ii) ≤ 0.
-Since c_i = w_i(y_i − f(x_i))/λ, that is the same as y_i f(x_i) ≤ K_ii/(K_ii + λ/w_i).
+Since c_i = w_i(y_i − f(x_i))/λ, that is the same as y_i f(x_i) ≤ K_ii/(K_ii + λ/w_i), or for the
+residual r_i = y_i − f(x_i) as y_i r_i ≥ s_i = (λ/w_i)/(K_ii + λ/w_i).
+
+With a threshold θ in place of zero: the fit without row i has y_i(f₋ᵢ(x_i) − θ) ≤ 0 where
+y_i r_i ≥ (1 − y_i θ)(1 − h_i). Of 1 − h_i no more is known than s_i ≤ 1 − h_i ≤ 1, so that such a
+row has y_i r_i ≥ (1 − y_i θ)s_i, or y_i r_i ≥ 1 − y_i θ where that is below zero.
 
 The stability bound is that of Bousquet & Elisseeff (2002, theorems 12 and 22).
 """
@@ -13,28 +18,13 @@ import numpy as np
 
 from ..arrays import Array
 
-__all__ = ["may_err_by_contribution", "may_err_by_margin", "stability_bound"]
+__all__ = ["may_err_by_margin", "stability_bound"]
 
 
-def may_err_by_contribution(Y: Array, F: Array, C: Array, diagonal: Array) -> Array:
-    """Rows that may be misclassified when left out: y(f − c k(x, x)) ≤ 0.
-
-    Parameters
-    ----------
-    Y, F, C : array (n, t)
-        Labels ±1, fitted values, and coefficients of the kernel expansion.
-    diagonal : array (n,)
-        k(x, x).
-
-    Returns
-    -------
-    array of bool (n, t)
-    """
-    return Y * (F - C * diagonal[:, None]) <= 0
-
-
-def may_err_by_margin(Y: Array, R: Array, diagonal: Array, penalties: Array) -> Array:
-    """The same rows by their margins: y f ≤ k(x, x) / (k(x, x) + λ/w).
+def may_err_by_margin(
+    Y: Array, R: Array, diagonal: Array, penalties: Array, thresholds: Array | float = 0.0
+) -> Array:
+    """Rows that may be misclassified when left out: y f ≤ k(x, x)/(k(x, x) + λ/w).
 
     As yr ≥ (λ/w) / (k(x, x) + λ/w), with r = y − f: at small λ both sides of the former are one to
     all digits.
@@ -47,6 +37,8 @@ def may_err_by_margin(Y: Array, R: Array, diagonal: Array, penalties: Array) -> 
         k(x, x).
     penalties : array (n, t)
         λ/w.
+    thresholds : float or array (t,)
+        What values have to exceed to be positive.
 
     Returns
     -------
@@ -54,7 +46,8 @@ def may_err_by_margin(Y: Array, R: Array, diagonal: Array, penalties: Array) -> 
     """
     total = diagonal[:, None].astype(np.float64) + penalties
     share = np.divide(penalties, total, out=np.ones_like(total), where=total > 0)
-    return share <= Y * R
+    least = 1.0 - Y * thresholds
+    return np.where(least > 0.0, least * share, least) <= Y * R
 
 
 def stability_bound(errors: Array, alpha: Array, kappa: float, delta: float) -> Array:

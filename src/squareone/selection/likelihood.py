@@ -1,4 +1,4 @@
-"""How likely the targets are under a Gaussian process with this kernel and this noise.
+"""The marginal likelihood of the targets under a Gaussian process.
 
 y ~ N(b·1, s²(K + λ diag(1/w))): the log density of y, or, with an intercept b of which nothing is
 known, that of the n − 1 orthonormal contrasts of y, which b does not change. With N = n or n − 1,
@@ -39,6 +39,7 @@ class MarginalLikelihood(Criterion):
 
     scale: float | None = None
     name = "marginal_likelihood"
+    holds_out = False
 
     def in_units(self, unit: float) -> MarginalLikelihood:
         return self if self.scale is None else MarginalLikelihood(self.scale / unit)

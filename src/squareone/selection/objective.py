@@ -3,25 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from ..arrays import Array
 from ..solvers import Factor
-from .criteria import Criterion, Folds
+from .comparable_values import comparable_values
+from .criteria import Criterion, Folds, HeldOut
 
-#: Score of held-out values: rows (m,), values (m, t), target column or None for all → a number.
-HeldOutScorer = Callable[[Array, Array, int | None], float]
+# The share of a standard error by which scores have to differ.
+_TIE = 1e-3
+
+#: Score of held-out values: rows (m,), values (m, t), what gives those that can be compared with
+#: each other (m, t), target column or None for all → a number.
+HeldOutScorer = Callable[[Array, Array, Callable[[], Array], int | None], float]
 
 
 class Scores(NamedTuple):
-    """What is compared, its standard error (NaN where unknown), its bias, what is shown: (c, L)."""
+    """Rows (c, L): what is compared, its standard error (NaN where unknown), and its bias.
+
+    ``tie`` is by how much scores may differ and be taken for equal; ``reported`` is what is shown.
+    ``squares`` (q, L) are what some of the rows add to the scores, if it is known and these are of
+    all targets together; see :class:`~squareone.selection.criteria.Measured`.
+    """
 
     compared: Array
     errors: Array
     bias: Array
+    tie: Array
     reported: Array
+    squares: Array
 
 
 class Objective:
@@ -60,8 +73,10 @@ class Objective:
         inner: HeldOutScorer | None = None
         if scorer is not None:
 
-            def inner(held: Array, values: Array, column: int | None) -> float:
-                return scorer(rows[held], values, column)
+            def inner(
+                held: Array, values: Array, comparable: Callable[[], Array], column: int | None
+            ) -> float:
+                return scorer(rows[held], values, comparable, column)
 
         return Objective(
             self.criterion.restricted(rows), self.targets[rows], self.unit, inner, self.per_target
@@ -77,6 +92,11 @@ class Objective:
         return self.scorer is None and not self.per_target
 
     @property
+    def knows_interpolation(self) -> bool:
+        """Whether the score means something where a fit passes through nearly all targets."""
+        return self.criterion.knows_interpolation
+
+    @property
     def holds_values(self) -> bool:
         """Whether the held-out values of all rows are stored on the way to a score."""
         return self.scorer is not None or isinstance(self.criterion, Folds)
@@ -85,7 +105,8 @@ class Objective:
         """Scores for ``alphas`` (L,), with c = 1 or one row per target."""
         if self.scorer is not None:
             scores = self._held_out_scores(factor, alphas)
-            return Scores(scores, np.full_like(scores, np.nan), np.zeros_like(scores), scores)
+            unknown, none = np.full_like(scores, np.nan), np.zeros_like(scores)
+            return Scores(scores, unknown, none, none, scores, none[:0])
         measured = self.criterion.measure(factor, alphas)
         rows = slice(None, -1) if self.per_target else slice(-1, None)
         means, errors = measured.means[rows], measured.errors[rows]
@@ -95,17 +116,25 @@ class Objective:
             -means * square,
             errors * square,
             bias,
+            _TIE * self.criterion.spread(measured, factor)[rows] * square,
             self.criterion.reported(means, factor, self.unit),
+            means[:0] if measured.squares is None or self.per_target else measured.squares * square,
         )
 
     def _held_out_scores(self, factor: Factor, alphas: Array) -> Array:
         assert self.scorer is not None
-        rows, errors = self.criterion.held_out(factor, alphas)
-        values = (self.targets[rows, :, None] - errors) * self.unit
-        columns = range(values.shape[1]) if self.per_target else [None]
-        return np.array(
-            [
-                [self.scorer(rows, values[:, :, i], column) for i in range(alphas.size)]
-                for column in columns
-            ]
-        )
+        held = self.criterion.held_out(factor, alphas)
+        columns = range(self.targets.shape[1]) if self.per_target else [None]
+        scores = np.empty((len(columns), alphas.size))
+        for i in range(alphas.size):
+            values = (self.targets[held.rows] - held.errors[:, :, i]) * self.unit
+            comparable = partial(self._comparable, held, i, factor)
+            for place, column in enumerate(columns):
+                scores[place, i] = self.scorer(held.rows, values, comparable, column)
+        return scores
+
+    def _comparable(self, held: HeldOut, i: int, factor: Factor) -> Array:
+        """Values (m, t) of the i-th λ that can be compared with each other."""
+        if factor.weighting.direction is None:  # there is no intercept
+            return (self.targets[held.rows] - held.errors[:, :, i]) * self.unit
+        return comparable_values(held, i, self.targets, factor.weighting) * self.unit

@@ -27,8 +27,9 @@ _FLAT = 3e-3
 _EXPLORE = 0.006
 # The search ends when the model promises less than this share.
 _WORTH = 3e-4
-# A share of the error that a simpler model may cost: far below the error's own uncertainty.
-_SIMPLER = 1e-3
+# A share of the error that a simpler model may cost, for each logarithm: far below the error's own
+# uncertainty.
+_SIMPLER = 1e-4
 # A point so near (as a share of the reach) to one that was seen has nothing to tell.
 _NEAR = 0.02
 # A share that is worth evaluations beyond the number wanted.
@@ -101,12 +102,14 @@ def descend(
     *,
     most: int,
     reach: Array,
-) -> Array:
+) -> tuple[Array, Array]:
     """Where ``function`` (above zero) of logarithms (k,) is least, near ``start``.
 
+    The second array (k, k) is the curvature of its logarithm there, as far as it was learned.
+
     The point returned is the minimum of the model, or rather, of the points that are worse by no
-    more than a thousandth, one with larger coordinates: a wider kernel and a larger λ are the
-    simpler model. Nobody may have looked at that very point.
+    more than two ten-thousandths, one with larger coordinates: a wider kernel and a larger λ
+    are the simpler model. Nobody may have looked at that very point.
 
     Parameters
     ----------
@@ -141,7 +144,7 @@ def descend(
     while True:
         best = int(np.argmin(model.values))
         if not np.isfinite(model.values[best]):
-            return start
+            return start, curvature
         model.centre = model.points[best]
         gradient, H = model.fit()
         step = _bounded_step(
@@ -154,11 +157,11 @@ def descend(
         target = model.centre + step
         if promise <= _WORTH or (len(model.values) >= most and gained < promise <= _MUCH):
             inside = (np.abs(step) < reach) & (target > low)  # where the slope is zero
-            simpler = target + inside * np.sqrt(2.0 * _SIMPLER / k / np.diagonal(H))
-            return np.minimum(simpler, high)
+            simpler = target + inside * np.sqrt(2.0 * _SIMPLER / np.diagonal(H))
+            return np.minimum(simpler, high), H
         nearest = min(float(np.max(np.abs(target - point) / reach)) for point in model.points)
         if len(model.values) >= 3 * most or nearest < _NEAR:
-            return model.centre
+            return model.centre, H
         gained = model.values[best] - look(target)
 
 

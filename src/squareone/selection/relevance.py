@@ -1,12 +1,13 @@
-"""A width for each feature of a Gaussian kernel, along the gradient of the leave-one-out error.
+"""A width for each feature of a Gaussian kernel (ARD), by the gradient of the leave-one-out error.
 
 The kernel is k(x, x') = exp(−½ Σ_k (x_k − x'_k)²/σ_k²). A feature of no use gets a width so large
 that its differences no longer count. (One that acts linearly gets a large width too, for a width is
 a scale of curvature.) Widths and λ follow the exact leave-one-out error downhill, and its gradient
 in all of them together costs four times the error itself, whatever d is.
 
-**The error.** In the notation of :mod:`squareone.solvers.exact.weighting`, B = √W K √W, P = I − uuᵀ (or I
-without an intercept), and R is the inverse of PBP + λI on the complement of u, Ru = 0. With
+**The error.** In the notation of :mod:`squareone.solvers.exact.weighting`, B = √W K √W,
+P = I − uuᵀ (or I without an intercept), and R is the inverse of PBP + λI on the complement of u,
+Ru = 0. With
 A = Rỹ (m, t) and g = diag R the errors, scaled by √w, are ε_i = A_i / g_i, and
 
     E = Σ_i |ε_i|² / (t Σ_i w_i) .
@@ -61,6 +62,8 @@ _WORTH = 1e-4
 # seen for a line search to interpolate.
 _VERY_BAD = 100.0
 _EPS = float(np.finfo(np.float64).eps)
+#: c, where nothing else is said.
+RESTRAINT = 8.0
 
 
 @dataclass(frozen=True)
@@ -88,6 +91,17 @@ class Relevance:
     steps: int
 
 
+def restrained(found: Relevance, reference: Array, m: int) -> float:
+    """What is made least, at widths that were found on ``m`` rows, for one reference (d,) for all.
+
+    Descents that began elsewhere are compared by it: widths far apart have to earn it.
+    """
+    if not 0 < found.error < np.inf:
+        return float(np.log(found.error)) if found.error > 0 else -np.inf
+    apart = np.log(found.widths / reference)
+    return float(np.log(found.error) + RESTRAINT / m * np.square(apart - apart.mean()).sum())
+
+
 def feature_widths(
     X: Array,
     Y: Array,
@@ -97,7 +111,7 @@ def feature_widths(
     alpha: float,
     *,
     most_steps: int = 30,
-    restraint: float = 8.0,
+    restraint: float = RESTRAINT,
 ) -> Relevance:
     """Widths and λ of a Gaussian kernel at a minimum of the leave-one-out mean square error.
 

@@ -1,4 +1,4 @@
-"""The threshold on decision values that is best on leave-one-out values.
+"""Thresholds on decision values: those given, checked, and the best on leave-one-out values.
 
 A threshold matters only through the rows above it: between neighbouring values all thresholds
 predict the same. There are at most n + 1 different cuts, and every one of them is looked at.
@@ -17,6 +17,7 @@ import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
 
 from ..arrays import Array
+from ..targets import Labels
 from .confusion import closed_form, is_of_positives
 
 # Scores that differ by less than this share are equal: sums of weights are rounded.
@@ -53,6 +54,51 @@ _EXPECTED = (
 # The four kinds of rows, in the order of the counts.
 _TRUE = np.array([1, 0, 1, 0])
 _PREDICTED = np.array([1, 1, 0, 0])
+
+
+def is_metric(threshold: Any) -> bool:
+    """Whether the threshold is to be chosen."""
+    return isinstance(threshold, str) or callable(threshold)
+
+
+def check_threshold(threshold: Any, labels: Labels, t: int, *, weighted: bool) -> None:
+    """Refuse a threshold that makes no sense for ``t`` columns of labels, before any work."""
+    if threshold is None:
+        return
+    if labels.exclusive:
+        msg = (
+            f"Only binary classification is supported with threshold={threshold!r}, and y has "
+            f"{labels.classes.size} classes: a threshold belongs to two classes or to labels of an "
+            "indicator matrix; with several classes the largest value wins"
+        )
+        raise ValueError(msg)
+    if is_metric(threshold):
+        cut_scorer(threshold, weighted=weighted)
+        return
+    try:
+        given = np.asarray(threshold, dtype=np.float64)
+    except (TypeError, ValueError):
+        given = np.array(np.nan)
+    right_shape = given.shape in ((), (1,), (t,)) and not isinstance(threshold, bool)
+    if not right_shape or not np.isfinite(given).all():
+        numbers = "a finite number" if t == 1 else f"a finite number, or {t} for as many labels"
+        msg = (
+            f"threshold={threshold!r}: {numbers}, the name of a metric such as 'f1', or a function "
+            "metric(y_true, y_pred) is expected"
+        )
+        raise ValueError(msg)
+
+
+def metric_of_classes(metric: Any, labels: Labels) -> Any:
+    """The metric to choose by: a function of two classes sees their names."""
+    if labels.multilabel or isinstance(metric, str) or closed_form(metric) is not None:
+        return metric
+
+    @wraps(metric)
+    def of_classes(true: Array, predicted: Array, **more: Any) -> float:
+        return metric(labels.classes[true], labels.classes[predicted], **more)
+
+    return of_classes
 
 
 def best_thresholds(

@@ -1,12 +1,12 @@
 """Solvers: factor once, then answer for every λ and all targets.
 
-Each file is one solver. All of them keep the contract of :class:`~squareone.solvers.contract.Factor`:
-residuals, complements of the leverages, errors without a set of rows, degrees of freedom and
-coefficients. :mod:`~squareone.planning.plan` chooses among them.
+By family: :mod:`.exact`, :mod:`.krylov` and :mod:`.few_centers`. All of them keep the contract of
+:class:`~squareone.solvers.contract.Factor`: residuals, complements of the leverages, errors without
+a set of rows, degrees of freedom and coefficients. :mod:`squareone.planning` chooses among them.
 """
 
-from ..planning.plan import Plan, choose_centers, make_plan
-from .center_costs import CENTER_SOLVERS
+from typing import Any
+
 from .contract import Factor
 from .exact.cholesky import CholeskyFactor
 from .exact.feature_matrix import CentredRows, DualFeatures
@@ -21,10 +21,8 @@ from .few_centers.pcg import PcgFactor
 from .few_centers.rectangle import RectangleFactor
 from .krylov.krylov import KrylovFactor
 from .krylov.normal_equations import Limits
-from .task import Task
 
 __all__ = [
-    "CENTER_SOLVERS",
     "CenterBasis",
     "CentredRows",
     "CholeskyFactor",
@@ -35,13 +33,18 @@ __all__ = [
     "Limits",
     "NystromFactor",
     "PcgFactor",
-    "Plan",
     "RectangleFactor",
     "SpectralFactor",
     "SvdFactor",
     "SymmetricSystem",
-    "Task",
     "Weighting",
-    "choose_centers",
-    "make_plan",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "Plan":  # where it has always been found
+        from importlib import import_module
+
+        return import_module("squareone.planning").Plan
+    msg = f"module {__name__!r} has no attribute {name!r}"
+    raise AttributeError(msg)

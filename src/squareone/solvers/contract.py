@@ -1,4 +1,4 @@
-"""The contract between solvers and everything that reads them.
+"""The contract of solvers: what they are asked for, what they cost, and what a factor answers.
 
 A factorisation does once all the work that does not depend on λ; then, for any λ and all targets,
 it gives residuals and complements of the leverages. Both come *up to one positive factor per λ*:
@@ -9,15 +9,20 @@ which that factor cancels.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from functools import cached_property
-from typing import Any
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from ..arrays import Array, blocks
-from ..threads import for_each
 from .exact.weighting import Weighting
+
+if TYPE_CHECKING:
+    from ..kernels import Kernel
+    from .few_centers.center_basis import CenterBasis
+    from .krylov.normal_equations import Limits
 
 #: Called with rows, residuals (b, t, L) and complements (b, L).
 Visitor = Callable[[slice | Array, Array, Array], None]
@@ -27,6 +32,49 @@ PATH_COLUMNS = 512
 PATH_BLOCK = 262_144
 # Held-out values (rows x targets x λ) kept at a time, where they are kept.
 HELD_NUMBERS = 2_097_152
+
+
+@dataclass(frozen=True)
+class Unconverged:
+    """Iterations that ended before the relative residual was as small as it should be.
+
+    Attributes
+    ----------
+    solver : str
+    iterations : int
+    residual : float
+        Where they ended.
+    in_fold : bool
+        Whether it is a fold that was not solved for.
+    compared, unsolved : int
+        How many λ were compared, and how many of them were not solved for; zero where it is the
+        chosen one.
+    """
+
+    solver: str
+    iterations: int
+    residual: float
+    in_fold: bool = False
+    compared: int = 0
+    unsolved: int = 0
+
+
+@dataclass(frozen=True)
+class Status:
+    """What a factorisation says about its own accuracy.
+
+    Attributes
+    ----------
+    rounding : float
+        The relative error that rounding lets expect.
+    dropped : int
+        Centers that are missing, and may have counted.
+    unconverged : Unconverged or None
+    """
+
+    rounding: float
+    dropped: int = 0
+    unconverged: Unconverged | None = None
 
 
 class Factor(ABC):
@@ -78,6 +126,29 @@ class Factor(ABC):
         """Errors (b, t, L) without each of the rows that were visited; residuals may be lost."""
         return np.divide(residuals, complements[:, None, :], out=residuals, casting="same_kind")
 
+    def left_out_by_target(self, alphas: Array) -> Array:
+        """Errors (n, t) without each row, scaled by √w, with one λ per target: ``alphas`` (t,)."""
+        found = np.empty(self.targets.shape, self.targets.dtype)
+        self.expect_left_out(None)
+        for alpha in np.unique(alphas):
+            columns, one = np.flatnonzero(alphas == alpha), np.array([alpha])
+
+            def store(
+                rows: slice | Array,
+                residuals: Array,
+                complements: Array,
+                columns: Array = columns,
+                one: Array = one,
+            ) -> None:
+                errors = self.left_out(one, rows, residuals, complements)[:, columns, 0]
+                if isinstance(rows, slice):
+                    found[rows, columns] = errors
+                else:
+                    found[np.ix_(rows, columns)] = errors
+
+            self.visit(one, store)
+        return found
+
     def totals(self, alphas: Array) -> tuple[Array, Array]:
         """Σr² (t, L) and Σ(1 − h) (L,), up to the factor of residuals, for ``alphas`` (L,)."""
         sums: dict[int, tuple[Array, Array]] = {}
@@ -109,6 +180,22 @@ class Factor(ABC):
     def error_estimate(self, alpha: float) -> float:
         """Relative error to expect from rounding at this λ: eps times a condition number."""
 
+    def status(self, alphas: Array, tolerance: float, compared: Array | None) -> Status:
+        """How far coefficients at ``alphas`` (t,) can be relied on.
+
+        ``compared`` (L,) are all λ among which these were chosen; None where they were given.
+        """
+        least = float(alphas.min())  # the worst
+        dropped = self.dropped_centers.size if self.lost_energy > least else 0
+        unconverged = self._unconverged(alphas, tolerance, compared)
+        return Status(self.error_estimate(least), dropped, unconverged)
+
+    def _unconverged(
+        self, alphas: Array, tolerance: float, compared: Array | None
+    ) -> Unconverged | None:
+        """None where nothing is iterated, or all of it came as close as ``tolerance``."""
+        return None
+
     @abstractmethod
     def log_determinants(self, alphas: Array) -> Array:
         """log det(B̃ + λI) for ``alphas`` (L,) → (L,), in the user's units of the kernel and w.
@@ -125,6 +212,15 @@ class Factor(ABC):
     #: Decades below the largest eigenvalue that a grid of λ covers first, and by which it is then
     #: widened; None where small λ cost no more than others.
     grid_decades: tuple[int, int] | None = None
+
+    @contextmanager
+    def as_far_as_it_is(self) -> Iterator[None]:
+        """Inside, λ are answered for by what is there already: no iteration goes on for them."""
+        yield
+
+    def residuals(self, alphas: Array) -> Array:
+        """The relative residual at each of ``alphas`` (L,), where iterations solve for them."""
+        return np.zeros(alphas.size)
 
     #: Iterations, and the relative residual they ended at.
     iterations: int = 1
@@ -144,7 +240,7 @@ class Factor(ABC):
         return False
 
     @property
-    def dear_again(self) -> bool:
+    def costs_again(self) -> bool:
         """Whether other λ than those asked for before cost about as much as these did."""
         return False
 
@@ -171,6 +267,11 @@ class Factor(ABC):
         return np.ones(alphas.size, bool)
 
     # --- centers; where all rows are, none depends on others and all of the trace is explained ---
+
+    @property
+    def coefficient_points(self) -> CenterBasis | None:
+        """The centers to which coefficients belong; None for rows or features."""
+        return None
 
     @property
     def dropped_centers(self) -> Array:
@@ -200,21 +301,23 @@ class Factor(ABC):
     takes_rows: bool = False
 
     @abstractmethod
-    def sensitivities(self, alpha: float, queries: Array) -> Array:
+    def sensitivities(self, alpha: float, queries: Array, some: Array | None = None) -> Array:
         """df(x)/dy_i at new rows x → (n, m): f(x) = Σ_i y_i df(x)/dy_i. Kernel values are lost.
 
         Without row i the prediction is f(x) − e_i df(x)/dy_i, with its leave-one-out error e_i.
+        Rows ``some`` (q,), ascending, are asked about in place of all: (q, m).
         """
 
     def moves(
-        self, alpha: float, queries: Any, errors: Array, unit: float
+        self, alpha: float, queries: Any, errors: Array, unit: float, some: Array | None = None
     ) -> Callable[[int], Array]:
         """f(x) − f_{−i}(x) at new rows x, for a target column: j → (n, m). Kernel values are lost.
 
         ``errors`` (n, t) are the leave-one-out errors of the rows. They, and the result, are in the
-        units of y, each of which is ``unit`` of those of the targets here.
+        units of y, each of which is ``unit`` of those of the targets here. Rows ``some`` (q,),
+        ascending, with errors (q, t), are asked about in place of all: (q, m).
         """
-        sensitivities = self.sensitivities(alpha, queries)
+        sensitivities = self.sensitivities(alpha, queries, some)
         return lambda j: sensitivities * errors[:, j, None]
 
     @abstractmethod
@@ -224,12 +327,13 @@ class Factor(ABC):
         Kernel values are lost.
         """
 
-    def _with_mean(self, sensitivities: Array) -> Array:
-        """The share of √w and of the mean of y, in sensitivities (n, m) to ỹ: in place."""
-        self.weighting.scale(sensitivities)
+    def _with_mean(self, sensitivities: Array, some: Array | None) -> Array:
+        """The share of √w and of the mean of y, in sensitivities (q, m) to ỹ: in place."""
+        rows = slice(None) if some is None else some
+        self.weighting.scale(sensitivities, rows)
         u = self.weighting.direction
         if u is not None:
-            sensitivities += np.square(u)[:, None]
+            sensitivities += np.square(u[rows])[:, None]
         return sensitivities
 
     def _variance_of_mean(self, alpha: float) -> float:
@@ -258,6 +362,22 @@ class Factor(ABC):
         return [alphas[piece] for piece in blocks(alphas.size, size)]
 
 
+class KeptRows:
+    """Some rows of a matrix (q, n), kept for the next block of new rows."""
+
+    def __init__(self) -> None:
+        self._key: tuple[float, bytes] | None = None
+        self._rows: Array = np.empty((0, 0))
+
+    def of(self, alpha: float, some: Array, make: Callable[[], Array]) -> Array:
+        """Those of this λ: the ones that are kept, or new ones."""
+        key = alpha, some.tobytes()
+        if self._key != key:
+            self._key, self._rows = None, np.empty((0, 0))
+            self._rows, self._key = make(), key
+        return self._rows
+
+
 def first_of(rows: slice | Array) -> int:
     """The first of the rows that a visitor is shown."""
     return int(rows.start if isinstance(rows, slice) else rows[0])
@@ -278,127 +398,244 @@ def shown_of(sample: Array | None, visitor: Visitor) -> Visitor:
     return some
 
 
-class BasisFactor(Factor):
-    """A factorisation that is a basis A (n, k), each vector filtered by F(λ) (k,).
+#: Arrays by name.
+State = dict[str, Array]
 
-    For every λ the residuals are base + A F(λ) g, with g (k, t) the basis' view of the targets,
-    and the complements base + A² F(λ).
+
+class Keeper(Protocol):
+    """Who keeps states, and gives back the last one."""
+
+    def restored(self, stage: str) -> State | None:
+        """The last state that was kept of a stage; None where there is none."""
+
+    def keep(self, stage: str, state: Callable[[], State]) -> None:
+        """A state could be kept now; it is made if it is time."""
+
+
+class Forgetful:
+    """Keeps nothing."""
+
+    def restored(self, stage: str) -> State | None:
+        """Nothing."""
+        return None
+
+    def keep(self, stage: str, state: Callable[[], State]) -> None:
+        """Nothing happens."""
+
+
+class SolverInput(Protocol):
+    """What a solver is built from.
+
+    Attributes
+    ----------
+    X : array (n, d), CSR matrix or Stream, or kernel matrix (n, n)
+    Y : array (n, t)
+    alpha : float, array or "auto"
+    kernel : Kernel
+        With numbers for parameters.
+    given : bool
+        Whether X is a kernel matrix.
+    center_rows : array (m,)
+        Which rows the centers are; −1 for those that are none.
+    keeper : Keeper or None
+        Keeps states of a long computation.
     """
 
-    squares: Array  # s², (k,), at or above zero
-    projections: Array  # g, (k, t)
-    base_residuals: Array | None = None  # (n, t)
-    base_complements: Array | None = None  # (n,)
-    #: What a complement that is a difference is at least.
-    least_difference: float = float(np.finfo(np.float32).tiny)
+    @property
+    def X(self) -> Any: ...  # noqa: N802
+    @property
+    def Y(self) -> Array: ...  # noqa: N802
+    @property
+    def alpha(self) -> float | Array | str: ...
+    @property
+    def kernel(self) -> Kernel: ...
+    @property
+    def given(self) -> bool: ...
+    @property
+    def center_rows(self) -> Array: ...
+    @property
+    def keeper(self) -> Keeper | None: ...
 
-    @cached_property
-    def least_complements(self) -> dict[float, float]:
-        """The least 1 − h seen, by λ, where it is a difference and so known to rounding only."""
-        return {}
+    def weighting(self) -> Weighting:
+        """Weights and intercept."""
 
-    @abstractmethod
-    def basis(self, rows: slice | Array) -> Array:
-        """Rows of A: (b, k)."""
+    def center_basis(self, *, compact: bool = False) -> CenterBasis:
+        """The centers, with what depends on them alone."""
 
-    @abstractmethod
-    def filters(self, alphas: Array) -> Array:
-        """F for ``alphas`` (L,): (k, L)."""
+    def limits(self, budget: float | None = None) -> Limits:
+        """Of iterations; ``budget`` is in bytes, by default what the plan leaves."""
 
-    def each_block(
-        self, size: int, look: Callable[[slice | Array, Array], None], sample: Array | None
-    ) -> None:
-        """Show rows of A, ``size`` of them at a time, on all cores: all, or those of a sample."""
-        if sample is None:
-            for_each(lambda rows: look(rows, self.basis(rows)), blocks(self.n, size))
-            return
+    def first_alpha(self) -> float | None:
+        """A λ that a smaller model found to be good, where λ is searched for."""
 
-        def some(piece: slice) -> None:
-            look(sample[piece], self.basis(sample[piece]))
+    def random_seed(self) -> int:
+        """Of the random numbers of a solver."""
 
-        for_each(some, blocks(sample.size, size))
-
-    def visit(self, alphas: Array, visitor: Visitor, sample: Array | None = None) -> None:
-        t = self.targets.shape[1]
-        F = self.filters(alphas)
-        filtered = self._filtered(F)
-        size = max(64, PATH_BLOCK // max(F.shape[0], filtered.shape[1]))
-
-        least: list[Array] = []
-
-        def block(rows: slice | Array, A: Array) -> None:
-            residuals = (A @ filtered).reshape(A.shape[0], t, alphas.size)
-            complements = np.square(A) @ F
-            if self.base_residuals is not None:
-                residuals += self.base_residuals[rows, :, None]
-            if self.base_complements is not None:
-                complements += self.base_complements[rows, None]
-                np.maximum(complements, self.least_difference, out=complements)
-                least.append(complements.min(axis=0))
-            visitor(rows, residuals, complements)
-
-        self.each_block(size, block, sample)
-        if least:
-            self.least_complements.update(zip(alphas, np.min(least, axis=0), strict=True))
-
-    def _filtered(self, F: Array) -> Array:
-        """F(λ)g for all targets and λ (k, t·L)."""
-        filtered = self.projections[:, :, None] * F[:, None, :]
-        return filtered.reshape(F.shape[0], filtered.shape[1] * F.shape[1])
-
-    def degrees_of_freedom(self, alphas: Array) -> Array:
-        s2 = self.squares.astype(np.float64)[:, None]
-        with np.errstate(invalid="ignore", over="ignore"):  # 0/0: a direction that is not there
-            shares = np.nan_to_num(s2 / (s2 + self.scaled(alphas)))
-        return shares.sum(axis=0) + (self.weighting.direction is not None)
-
-    def log_determinants(self, alphas: Array) -> Array:
-        s2, scaled = self.squares.astype(np.float64)[:, None], self.scaled(alphas)
-        directions = self.n - (self.weighting.direction is not None)
-        others = directions - s2.shape[0]  # where the kernel is zero
-        with np.errstate(divide="ignore"):
-            total = np.log(s2 + scaled).sum(axis=0)
-            if others:
-                total += others * np.log(scaled)
-        return total + directions * sum(np.log(unit) for unit in self.alpha_units)
-
-    @abstractmethod
-    def gains(self, alpha: float) -> Array:
-        """What a basis vector's view of a new row is multiplied by: (k,)."""
-
-    @abstractmethod
-    def view(self, queries: Array) -> Array:
-        """The basis vectors' view of new rows: (k, m)."""
-
-    def sensitivities(self, alpha: float, queries: Array) -> Array:
-        seen = self.view(queries)
-        seen *= self.gains(alpha)[:, None]
-        # transposed: all that is known of a new row stands together
-        return self._with_mean((seen.T @ self.basis(slice(None)).T).T)
-
-    def _fitted(self, alphas: Array, removed: Array) -> tuple[Array, Array]:
-        """Basis rows (m, k) and residuals (m, t, L) at ``removed``."""
-        A = self.basis(removed)
-        F = self.filters(alphas)
-        filtered = self._filtered(F)
-        residuals = (A @ filtered).reshape(removed.size, self.targets.shape[1], alphas.size)
-        if self.base_residuals is not None:
-            residuals += self.base_residuals[removed, :, None]
-        return A, residuals
+    def watch_rows(self, rows: int) -> None:
+        """Show how many rows have been seen."""
 
 
-def gram_by_blocks(take: Callable[[Array], Array], rows: Array, k: int) -> Array:
-    """AᵀA (k, k) over ``rows`` (m,) of a matrix whose rows ``take`` gives, one block at a time."""
-    total = np.zeros((k, k))
-    for piece in blocks(rows.size, max(64, PATH_BLOCK // max(k, 1))):
-        A = take(rows[piece])
-        total += A.T @ A
-    return total
+#: The stages of a fit, by the names under which their seconds are counted, in their order.
+STAGES = (
+    "search for the width",
+    "choice of centers",
+    "start of the search",
+    "kernel matrix",
+    "search in float32",
+    "factorisation",
+    "path",
+    "coefficients",
+    "leave-one-out values",
+)
 
 
-def shrinkage(squares: Array, scaled: Array) -> Array:
-    """(s₁² + λ) / (s² + λ) (k, L): 1/(s² + λ) up to a factor per λ, without over- or underflow."""
-    s2 = squares.astype(np.float64)[:, None]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        filters = (s2.max(initial=0.0) + scaled) / (s2 + scaled)
-    return filters.astype(squares.dtype)
+@dataclass(frozen=True)
+class Task:
+    """What has to be solved, as far as its cost goes.
+
+    Attributes
+    ----------
+    n, d, t : int
+        Rows, features, target columns.
+    itemsize : int
+        Bytes of a number.
+    linear, given : bool
+        Whether the kernel is the linear one, or a precomputed matrix.
+    alphas : int or "auto"
+        How many λ are compared; ``"auto"`` where they are not given.
+    smooth : bool
+        Whether the criterion is a smooth function of one λ, which a bracketed search can follow.
+    fold_work : float
+        Multiplications per λ and row of the basis that leaving out the folds takes: Σ|fold|².
+    largest_fold : int
+        Rows of the largest fold.
+    held : bool
+        Whether the held-out values themselves are needed, not only their squares: a scorer.
+    copied : bool
+        Whether the rows have to be copied, because some of them have weight zero.
+    threads : int
+        Each has a tile of its own.
+    width_search : bool
+        Whether the width of the kernel is searched as well.
+    stored : int
+        Numbers that the rows consist of; n·d where they are dense, or where it is left at zero.
+    sparse : bool
+        Whether zeros are not stored.
+    folds : int
+        How many folds are left out, one after the other; none for other criteria.
+    likelihood : bool
+        Whether the criterion needs determinants.
+    unregularised : bool
+        Whether a λ of zero is among those given.
+    occupied : int
+        Features that are not zero in all rows; all of them where it is left at zero.
+    kept : bool
+        Whether the rows have to be kept, for what is asked later.
+    centers : int
+        Points that carry coefficients; zero for all rows.
+    sampled : int
+        Rows over which the leave-one-out error is taken; zero for all of them.
+    streamed : bool
+        Whether rows are read block by block, and never held.
+    without_rows : bool
+        Whether the criterion leaves no rows out.
+    per_target : bool
+        Whether each target has a λ of its own.
+    """
+
+    n: int
+    d: int
+    t: int
+    itemsize: int
+    linear: bool
+    given: bool
+    alphas: int | str
+    smooth: bool
+    fold_work: float = 0.0
+    largest_fold: int = 0
+    held: bool = False
+    copied: bool = False
+    threads: int = 1
+    width_search: bool = False
+    stored: int = 0
+    sparse: bool = False
+    folds: int = 0
+    likelihood: bool = False
+    unregularised: bool = False
+    occupied: int = 0
+    kept: bool = True
+    centers: int = 0
+    sampled: int = 0
+    streamed: bool = False
+    without_rows: bool = False
+    per_target: bool = False
+
+    @property
+    def numbers(self) -> int:
+        """Numbers that the rows consist of."""
+        return self.stored if self.sparse else self.n * self.d
+
+    @property
+    def row_bytes(self) -> float:
+        """Bytes of a copy of the rows: with a number goes the index of its feature."""
+        return self.numbers * (self.itemsize + 4.0 * self.sparse)
+
+    @property
+    def bits(self) -> int:
+        """The precision of the rows."""
+        return 8 * self.itemsize
+
+
+@dataclass(frozen=True)
+class Work:
+    """An amount of one kind of operation, as part of what a solver does.
+
+    Attributes
+    ----------
+    kind : str
+        What it is a rate of: see :mod:`squareone.planning.machine_speed`.
+    amount : float
+        Flops, numbers or bytes, as the kind says; what takes the time.
+    size : float
+        What the rate grows with: the side of a matrix, or the inner side of a product.
+    bits : int
+        The precision it is done in, 32 or 64.
+    flops : float
+        What it adds to the operations the plan counts and chooses by: zero for what is no
+        arithmetic, half for single precision where the rows are in double.
+    stage : str
+        The stage of a fit in which it is done.
+    """
+
+    kind: str
+    amount: float
+    size: float
+    bits: int
+    flops: float = 0.0
+    stage: str = ""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One way to do it. ``refused`` says why it cannot be taken; empty where it can.
+
+    ``work`` is all that takes time, by kind of operation and stage; what it says to count adds up
+    to the ``flops``. With fewer ``bytes``, but with the ``least``, it can be done more slowly.
+    """
+
+    solver: str
+    work: tuple[Work, ...]
+    bytes: float
+    form: str
+    refused: str = ""
+    least: float = 0.0
+
+    @property
+    def needed(self) -> float:
+        """Bytes without which it cannot be done."""
+        return self.least or self.bytes
+
+    @property
+    def flops(self) -> float:
+        """Operations; those in float32 count half where the rows are in float64."""
+        return sum(w.flops for w in self.work)

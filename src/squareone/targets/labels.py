@@ -151,6 +151,11 @@ class Labels:
         winners = np.argmax(self.code.decisions(columns), axis=1)
         return winners[:, None] == np.arange(self.classes.size)
 
+    def class_numbers(self, columns: Array) -> Array:
+        """Which class of several, or of two, columns of targets stand for: (n,)."""
+        truth = self.truth(columns)
+        return truth[:, 0].astype(int) if truth.shape[1] == 1 else truth.argmax(axis=1)
+
     @property
     def exclusive(self) -> bool:
         """Whether there are several columns of which one wins."""
@@ -187,3 +192,27 @@ class Labels:
         if self.classes.size == 2:
             return self.classes[(values[:, 0] > 0).astype(int)]
         return self.classes[np.argmax(self.decisions(values), axis=1)]
+
+
+def check_label_types(y: Array) -> None:
+    """Refuse labels of which one is missing, or texts beside numbers."""
+    kinds = {type(label).__name__ for label in y.ravel()}
+    missing = [i for i, label in enumerate(y.ravel()) if is_missing(label)]
+    if missing:
+        label, row = y.ravel()[missing[0]], missing[0]
+        msg = f"y contains a missing label ({label!r}, row {row}): drop or fill such rows"
+        raise ValueError(msg)
+    if len(kinds) > 1 and kinds & {"str", "bytes"}:
+        msg = (
+            f"y mixes labels of types {', '.join(sorted(kinds))}, which have no common order: "
+            "convert them to one type, for instance str"
+        )
+        raise ValueError(msg)
+
+
+def is_missing(label: Any) -> bool:
+    """None, NaN (unequal to itself) or pandas' NA (of which nothing is said to be true)."""
+    try:
+        return label is None or bool(label != label)
+    except (TypeError, ValueError):
+        return True

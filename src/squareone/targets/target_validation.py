@@ -1,17 +1,23 @@
-"""Targets as they come from the user: numbers, classes, or several labels per row."""
+"""Targets as they come from the user, checked: numbers, classes or labels, weights of classes."""
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
+from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from ..arrays import Array
-from ..estimators.class_weights import with_class_weight
-from ..estimators.validation import check_scale, refuse_masked
-from . import Coding, Labels
+from ..errors import TargetWarning
+from ..rows.checks import check_scale, refuse_masked
+from .codes import Coding
+from .labels import Labels, check_label_types, is_missing
+
+# So many whole numbers, of so few rows each, are probably amounts and not classes.
+_MANY_CLASSES, _ROWS_PER_CLASS = 100, 100
 
 
 def check_responses(y: Any, X: Array) -> Array:
@@ -39,7 +45,7 @@ def _as_numbers(y: Any) -> Array:
         raise ValueError(msg)
     if array.dtype.kind == "O":  # pandas' NA is no number: let it be found as missing
         array = np.array(
-            [np.nan if _is_missing(v) else v for v in array.ravel()], dtype=object
+            [np.nan if is_missing(v) else v for v in array.ravel()], dtype=object
         ).reshape(array.shape)
     try:
         array = array.astype(np.float64)
@@ -58,7 +64,7 @@ def check_labels(y: Any, X: Array) -> Array:
     if hasattr(y, "toarray"):
         y = y.toarray()
     if not hasattr(y, "dtype"):  # a list: NumPy would turn mixed labels into text
-        _check_label_types(np.asarray(y, dtype=object))
+        check_label_types(np.asarray(y, dtype=object))
     y = np.asarray(y)
     if y.ndim not in (1, 2) or (y.ndim == 2 and y.shape[1] == 0):
         msg = f"y has shape {y.shape}: labels (n,) or an indicator matrix (n, labels) is expected"
@@ -69,31 +75,8 @@ def check_labels(y: Any, X: Array) -> Array:
     if y.dtype.kind in "fc":
         _check_finite(y)
     if y.dtype.kind == "O":
-        _check_label_types(y)
+        check_label_types(y)
     return y
-
-
-def _check_label_types(y: Array) -> None:
-    kinds = {type(label).__name__ for label in y.ravel()}
-    missing = [i for i, label in enumerate(y.ravel()) if _is_missing(label)]
-    if missing:
-        label, row = y.ravel()[missing[0]], missing[0]
-        msg = f"y contains a missing label ({label!r}, row {row}): drop or fill such rows"
-        raise ValueError(msg)
-    if len(kinds) > 1 and kinds & {"str", "bytes"}:
-        msg = (
-            f"y mixes labels of types {', '.join(sorted(kinds))}, which have no common order: "
-            "convert them to one type, for instance str"
-        )
-        raise ValueError(msg)
-
-
-def _is_missing(label: Any) -> bool:
-    """None, NaN (unequal to itself) or pandas' NA (of which nothing is said to be true)."""
-    try:
-        return label is None or bool(label != label)
-    except (TypeError, ValueError):
-        return True
 
 
 def _check_given(y: Any) -> None:
@@ -114,14 +97,81 @@ def _check_finite(y: Array) -> None:
 def coded_labels(y: Any, X: Array, coding: Coding, *, rotated: bool) -> tuple[Array, Labels, Array]:
     """y checked, its classes in a coding, and their columns (n, t)."""
     y = check_labels(y, X)
-    check_classification_targets(y)
-    targets = Labels.of(y).coded(coding, rotated=rotated)
+    doubt = _doubt_about(y)
+    with warnings.catch_warnings():
+        if doubt:  # scikit-learn would say less, and twice
+            warnings.filterwarnings("ignore", "The number of unique classes is greater than 50%")
+        check_classification_targets(y)
+        targets = Labels.of(y).coded(coding, rotated=rotated)
+    if doubt:
+        warnings.warn(doubt, TargetWarning, stacklevel=2)
     return y, targets, targets.columns(y, X.dtype)
 
 
+def _doubt_about(y: Array) -> str:
+    """What to say of classes (n,) that are probably amounts, or numbers as text; else nothing."""
+    if y.ndim != 1:
+        return ""
+    classes = np.unique(y)
+    if y.dtype.kind in "iuf":
+        many = classes.size >= _MANY_CLASSES and y.size < _ROWS_PER_CLASS * classes.size
+        whole = y.dtype.kind != "f" or bool((classes == np.round(classes)).all())
+        if not many or not whole:  # others are refused
+            return ""
+        return (
+            f"y has {classes.size:,} different whole numbers in {y.size:,} rows, and a classifier "
+            "takes each for a class of its own: if they are amounts, use a regressor, such as "
+            "RLSRegressor; if they are classes, this is all right"
+        )
+    if _are_numbers(classes):
+        some = " and ".join(repr(str(name)) for name in classes[:2])
+        return (
+            f"y has numbers as text, such as {some}: they are taken for the names of "
+            f"{classes.size:,} classes, in the order of text, and predictions are text, too. "
+            "Convert y first, y.astype(int) for classes that are numbers, y.astype(float) for "
+            "amounts, which a regressor predicts"
+        )
+    return ""
+
+
+def _are_numbers(names: Array) -> bool:
+    """Whether all of these are texts that can be read as finite numbers."""
+    if not all(isinstance(name, str) for name in names):
+        return False
+    try:
+        return bool(np.isfinite(names.astype(np.float64)).all())
+    except ValueError:
+        return False
+
+
+# --- weights of classes ---
+
+
 def weights_of_classes(class_weight: Any, y: Array, weights: Array | None) -> Array | None:
+    """The weight of every class of labels ``y`` (n,), in the order of ``np.unique(y)``: (k,).
+
+    Zero for a class none of whose rows has a positive weight. None where classes have no weights.
+    """
+    if class_weight is None:
+        return None
+    if y.ndim == 2:
+        msg = (
+            "class_weight is not defined for an indicator matrix: each label would need weights "
+            "and a factorisation of its own. Fit the labels one by one, or use sample_weight"
+        )
+        raise ValueError(msg)
+    counted = y if weights is None else y[weights > 0]
+    classes, there = np.unique(y), np.unique(counted)
+    found = np.zeros(classes.size)
+    found[np.searchsorted(classes, there)] = _per_class(class_weight, there, counted)
+    return found
+
+
+def with_class_weights(of_classes: Array | None, y: Array, weights: Array | None) -> Array | None:
     """Weights (n,) of rows times those of their classes; refused where one class is left."""
-    weights = with_class_weight(class_weight, y, weights)
+    if of_classes is not None:
+        by_row = of_classes[np.searchsorted(np.unique(y), y)]
+        weights = by_row if weights is None else by_row * weights
     if weights is not None and y.ndim == 1 and np.unique(y[weights > 0]).size < 2:
         msg = (
             "the rows of positive weight are of one class only: a classifier needs at least "
@@ -129,3 +179,17 @@ def weights_of_classes(class_weight: Any, y: Array, weights: Array | None) -> Ar
         )
         raise ValueError(msg)
     return weights
+
+
+def _per_class(class_weight: Any, classes: Array, y: Array) -> Array:
+    """A weight per class (k,), finite and not all zero."""
+    expected = "finite weights at or above zero, not all zero, are expected"
+    try:
+        per_class = compute_class_weight(class_weight, classes=classes, y=y)
+    except (TypeError, ValueError) as error:
+        msg = f"class_weight={class_weight!r}: {error}; {expected}"
+        raise ValueError(msg) from error
+    if not np.isfinite(per_class).all() or (per_class < 0).any() or not per_class.any():
+        msg = f"class_weight={class_weight!r}: {expected}"
+        raise ValueError(msg)
+    return per_class

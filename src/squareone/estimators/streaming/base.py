@@ -1,95 +1,102 @@
-"""What the estimators of a stream share: rows as they come, many or one at a time."""
+"""Streaming: scikit-learn's face of the estimators that learn from a stream."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy.sparse import csr_matrix, hstack, issparse
+from scipy.sparse import issparse
 from sklearn import get_config
 from sklearn.base import clone, is_classifier
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
 
-from ...arrays import Array, blocks
-from ...fitting.part_states import targets_from
-from ...kernels import Constant, Kernel, Linear
-from ...kernels.base import check_range
-from ...kernels.names import BY_NAME, kernel_from
-from ...kernels.widths import free_width
-from ...online import FORMS, RULES, DualLearners, Learners
-from ...online.stream_files import restore_record, shown_state
-from ...persistence import Fields, refuse
-from ...rows import rows_of
-from ...targets import Labels, Responses
+from ...arrays import Array
+from ...kernels import Kernel, Linear
+from ...kernels.names import BY_NAME
+from ...models import Hyperplane
+from ...online import FORMS, RULES
+from ...online.engines import Method
+from ...online.first_rows import stream_kernel
+from ...online.named_rows import FeatureNames
+from ...online.sampling import SamplingMethod
+from ...online.stream_files import stream_from_state, stream_state
+from ...online.stream_learner import StreamLearner, StreamSettings, positive_count
+from ...persistence import Fields
 from .. import validation
-from .learned import Learned
-from .record import Engine, StreamRecord
+from ..fitted_estimator import FittedEstimator, ReadOnly
 
-# Rows that are learned from one block to the next.
-_ROWS = 256
-# Numbers in the matrices of all groups up to which A⁻¹ is kept, and features.
-_PRIMAL_NUMBERS, _PRIMAL_FEATURES = 2**25, 2048
-# A number above which a single row is looked at.
-_LARGE = 1e100
+#: What ``alpha`` may be where several ridges are compared.
+SEVERAL_RIDGES: list[Any] = [
+    Interval(Real, 0, None, closed="neither"),
+    StrOptions({"auto"}),
+    "array-like",
+]
+# Parameters that a stream is done with once it has begun.
+_SPARE = ("taxonomy", "random_state")
+_NOT_BEGUN = (
+    "This %(name)s instance is not fitted yet: call start, or partial_fit or fit with some rows, "
+    "before anything else"
+)
 
 
-class Streaming(Learned):
-    """The common part of the estimators of a stream; not for use by itself."""
+class Streaming(FittedEstimator):
+    """The common part of the estimators of a stream; not for use by itself.
+
+    A stream keeps the parameters it began with: what is set later counts for the next one. What was
+    learned is a :class:`~squareone.online.stream_learner.StreamLearner`.
+    """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "a": [Interval(Real, 0, None, closed="neither")],
         "kernel": [StrOptions(set(BY_NAME)), Kernel],
+        "alpha": [Interval(Real, 0, None, closed="neither")],
         "form": [StrOptions({"auto", *FORMS})],
-        "sketch_size": [Interval(Integral, 1, None, closed="left")],
         "budget": [None, Interval(Integral, 1, None, closed="left")],
         "budget_rule": [StrOptions(set(RULES))],
         "fit_intercept": ["boolean"],
+        "missing_features": [StrOptions({"refuse", "zero"})],
+        "new_features": [StrOptions({"refuse", "add"})],
         "epochs": [Interval(Integral, 1, None, closed="left")],
         "shuffle": ["boolean"],
         "random_state": ["random_state"],
     }
 
-    _kind_of_record: ClassVar[type[StreamRecord]] = StreamRecord
+    #: Reads y: see :mod:`~squareone.estimators.streaming.target_reading`.
+    _reading: ClassVar[Any]
+    #: Parameters that files of streams may still have.
+    _retired_parameters: ClassVar[tuple[str, ...]] = ("sketch_size",)
+    #: What the last ``fit`` has shown, beside what was learned.
+    _shown_attributes: ClassVar[tuple[str, ...]] = ()
 
-    a: Any
+    alpha: Any
     form: str
-    sketch_size: int
     budget: int | None
     budget_rule: str
     fit_intercept: bool
+    missing_features: str
+    new_features: str
     epochs: int
     shuffle: bool
     random_state: Any
-
-    # --- what a subclass says ---
-
-    @abstractmethod
-    def _first_targets(self, y: Any, X: Any, classes: Any) -> Labels | Responses:
-        """The targets of a stream that begins with ``y``."""
+    _record: StreamLearner
 
     @abstractmethod
-    def _engine(self, columns: int, targets: Labels | Responses) -> Engine:
-        """What learns, for so many columns; nothing was seen yet."""
+    def _method(self) -> Method:
+        """How it learns, by its parameters."""
 
-    @abstractmethod
-    def _columns(self, y: Any, X: Any) -> Array:
-        """Targets (b, t) in float64; nothing is changed where they are refused."""
-
-    @abstractmethod
-    def _target_of_one(self, y: Any) -> Array:
-        """The target (1, t) of one row; nothing is changed where it is refused."""
-
-    @abstractmethod
-    def _answer(self, margins: Array) -> Any:
-        """What is said of a row with these margins (t,)."""
-
-    def _show(self, margins: Array) -> None:
-        """Set what the last pass of ``fit`` has shown, from margins (n, t) before each row."""
+    def _check_parameters(self) -> None:
+        if isinstance(self.form, str) and self.form == "sketch":
+            msg = 'form="sketch" is not offered: use form="diagonal" for many features'
+            raise ValueError(msg)
+        if not get_config()["skip_parameter_validation"]:
+            self._validate_params()
 
     # --- learning ---
 
@@ -120,218 +127,21 @@ class Streaming(Learned):
         >>> SecondOrderPerceptron(epochs=2, shuffle=True).fit(X, y).n_rounds_
         300
         """
-        self._forget()
-        try:
-            X, Y = self._first(X, y, None)
-            rng = check_random_state(0 if self.random_state is None else self.random_state)
-            for _ in range(self.epochs):
-                order = rng.permutation(X.shape[0]) if self.shuffle else None
-                margins = self._take(X, Y, order)
-            self._recorded().passes = self.epochs
-            self._show(margins)
-        except BaseException:  # an interrupt too: never half fitted
-            self._forget()
-            raise
-        return self
+        return fit_stream(self, X, y, None)
 
-    def _partial_fit(self, X: Any, y: Any, classes: Any) -> Self:
-        if not hasattr(self, "_record"):
-            self._take(*self._first_of_all(X, y, classes), None)
-            return self
-        X = self._checked(X)
-        for part in self._stretches(y, X):
-            some, own = self._part(X, y, part)
-            self._take(some, self._columns(own, some), None)
-        return self
-
-    def _checked(self, X: Any) -> Any:
-        """More rows of a stream that has begun."""
-        self._recorded()
-        X = validation.check_rows(self, X, reset=False, sparse=True)
-        self._check_rows_of_kernel(X)
-        return X
-
-    def _first_of_all(self, X: Any, y: Any, classes: Any) -> tuple[Any, Array]:
-        """The first rows; where they are refused there is no stream."""
-        try:
-            return self._first(X, y, classes)
-        except BaseException:
-            self._forget()
-            raise
-
-    def _stretches(self, y: Any, X: Any) -> list[slice]:
-        """Runs of rows in which no column is added, looked at as a whole: one, as a rule."""
-        return [slice(0, X.shape[0])]
-
-    @staticmethod
-    def _part(X: Any, y: Any, part: slice) -> tuple[Any, Any]:
-        if (part.start, part.stop) == (0, X.shape[0]):
-            return X, y
-        return rows_of(X)[np.arange(part.start, part.stop)].X, np.asarray(y)[part]
-
-    def _first(self, X: Any, y: Any, classes: Any) -> tuple[Any, Array]:
-        """Rows and targets of the first call; all is set up for them."""
-        self._check_parameters()
-        X = validation.check_rows(self, X, reset=True, sparse=True)
-        targets = self._first_targets(y, X, classes)
-        self._set_up(X, targets)
-        return X, self._columns(y, X)
-
-    def _check_parameters(self) -> None:
-        if not get_config()["skip_parameter_validation"]:
-            self._validate_params()
-
-    def _set_up(self, X: Any, targets: Labels | Responses, columns: int | None = None) -> None:
-        self.kernel_ = self._resolved_kernel(X)
-        self._check_rows_of_kernel(X)
-        if isinstance(targets, Labels):
-            columns = targets.classes.size
-            columns = 1 if columns == 2 and not targets.multilabel else columns
-        assert columns is not None
-        self._record = self._kind_of_record(targets, self.kernel_, self.n_features_in_)
-        self._record.intercept = bool(self.fit_intercept)
-        self._record.form = self._chosen_form(columns)
-        self._record.engine = self._engine(columns, targets)
-
-    def _resolved_kernel(self, X: Any) -> Kernel:
-        kernel = kernel_from(self.kernel)
-        kernel.check_parameters()
-        if not kernel.has_formula:
-            msg = (
-                "a precomputed kernel has values between rows that are there from the start: give "
-                "a kernel that can be evaluated on rows as they come"
-            )
-            raise ValueError(msg)
-        name = free_width(kernel)
-        if name:  # there is nothing to choose it by yet
-            kernel = clone(kernel).set_params(**{name: "median"})
-        if name and X.shape[0] < 2:
-            msg = (
-                f"{self.kernel!r} has no width yet, and n_samples = {X.shape[0]} is too few for a "
-                "median distance between rows: give sigma a number"
-            )
-            raise ValueError(msg)
-        found = kernel.resolve(X, np.random.RandomState(0))
-        found.check_chosen()
-        return found
-
-    def _check_rows_of_kernel(self, X: Any) -> None:
-        if X.shape[0] and not isinstance(self.kernel_, Linear):
-            check_range(self.kernel_, X)
-        elif X.shape[0]:
-            validation.check_scale(X, "X")
-
-    def _chosen_form(self, columns: int) -> str:
-        """Exact, unless another one is asked for."""
-        linear = isinstance(self.kernel_, Linear)
-        if self.form not in ("auto", "dual"):
-            if not linear:
-                msg = (
-                    f"form={self.form!r} is for the linear kernel, and kernel={self.kernel!r}: use "
-                    'form="dual"'
-                )
-                raise ValueError(msg)
-            if self.budget is not None:
-                msg = (
-                    f"budget={self.budget} limits the points of a kernel expansion, and "
-                    f'form={self.form!r} has none: use form="dual", or budget=None'
-                )
-                raise ValueError(msg)
-            return self.form
-        if self.form == "dual" or not linear or self.budget is not None:
-            return "dual"
-        d = self.n_features_in_ + self.fit_intercept
-        small = d <= _PRIMAL_FEATURES and self._matrices(columns) * d * d <= _PRIMAL_NUMBERS
-        return "primal" if small else "dual"
-
-    def _shared(self) -> bool:
-        """Whether every learned row counts for all columns."""
-        return False
-
-    def _matrices(self, columns: int) -> int:
-        """How many A there are."""
-        return 1 if self._shared() else columns
-
-    def _learners(self, columns: int, a: float, **settings: Any) -> Learners:
-        """Those of the form that was chosen."""
-        record = self._record
-        shared = self._shared()
-        if record.form == "dual":
-            return DualLearners(
-                self.n_features_in_,
-                columns,
-                a,
-                shared=shared,
-                kernel=self.kernel_ + Constant(1.0) if self.fit_intercept else self.kernel_,
-                budget=self.budget,
-                rule=self.budget_rule,
-                **settings,
-            )
-        if record.form == "sketch":
-            settings["size"] = self.sketch_size
-        d = self.n_features_in_ + self.fit_intercept
-        return FORMS[record.form](d, columns, a, shared=shared, **settings)
-
-    def _take(self, X: Any, Y: Array, order: Array | None) -> Array:
-        """Learn from rows, block by block; ``order`` (n,) is theirs, or another one.
-
-        Returns
-        -------
-        array (n, …)
-            What the engine says of the rows, each before it was learned.
-        """
-        record, told = self._recorded(), np.empty(0)
-        for part, some in self._blocks(X, order):
-            each = record.engine.learn(some, Y[part])
-            if told.size == 0:
-                told = np.empty((X.shape[0], *each.shape[1:]))
-            told[part] = each
-        record.changed()
-        return told
-
-    def _blocks(self, X: Any, order: Array | None) -> Iterator[tuple[Any, Any]]:
-        """Blocks of rows as the learners take them, and which they are."""
-        rows = rows_of(X)
-        if order is None:
-            for part, block in rows.row_blocks(_ROWS):
-                yield part, self._as_learned(block.X)
-            return
-        for part in blocks(order.size, _ROWS):
-            yield order[part], self._as_learned(rows[order[part]].X)
-
-    def _as_learned(self, X: Any) -> Any:
-        """Rows in float64, with the constant feature where there is one."""
-        X = X.astype(np.float64, copy=False)
-        if not self.fit_intercept or self._record.form == "dual":
-            return csr_matrix(X) if issparse(X) else X
-        ones = np.ones((X.shape[0], 1))
-        return hstack([X, ones], format="csr") if issparse(X) else np.hstack([X, ones])
-
-    # --- one row at a time ---
-
-    def _begin(
-        self, n_features: Any, targets: Callable[[], Any], columns: int | None = None
-    ) -> Self:
-        """A stream of which no row is there yet."""
-        self._forget()
-        self._check_parameters()
-        try:
-            self.n_features_in_ = positive_count(n_features, "n_features")
-            self._set_up(np.empty((0, self.n_features_in_)), targets(), columns)
-        except BaseException:
-            self._forget()
-            raise
-        return self
-
-    def learn_one(self, x: Any, y: Any) -> Self:
+    def learn_one(self, x: Any, y: Any, sample_weight: float = 1.0) -> Self:
         """Learn from one row: the fast way, without scikit-learn's checks.
 
         Parameters
         ----------
-        x : array-like of shape (d,), or sparse matrix of shape (1, d)
-            The row.
+        x : array-like of shape (d,), sparse matrix of shape (1, d), or dict
+            The row. A dictionary has names of features for keys: those that ``start``, or the
+            columns of a table, have named, or, where ``start`` was not told any, those of the
+            first row. ``missing_features`` and ``new_features`` say what becomes of others.
         y : label or float, or as many as a row has in a call of ``partial_fit``
             Its class or target; zeros and ones for several labels.
+        sample_weight : float, default=1.0
+            The weight of the row, at or above zero; with zero nothing is learned.
 
         Returns
         -------
@@ -341,7 +151,8 @@ class Streaming(Learned):
         -----
         A row of another length, or with NaN, is refused, and nothing is learned from it.
 
-        **Cost**: that of a row, told for each estimator, and some millionths of a second.
+        **Cost**: that of a row, told for each estimator, and some millionths of a second. A key
+        that becomes a feature takes a copy of all that was learned.
 
         Examples
         --------
@@ -351,24 +162,38 @@ class Streaming(Learned):
         ...     model = model.learn_one(x, y)
         >>> model.predict_one([0.2, 1.0]), model.n_rounds_
         ('odd', 2)
-        >>> model = IncrementalRLSRegressor(a=0.01).start(n_features=1)
+        >>> model = IncrementalRLSRegressor(alpha=0.01).start()
         >>> for x in (1.0, 2.0, 3.0):
-        ...     model = model.learn_one([x], 2 * x + 1)
-        >>> print(f"{model.predict_one([4.0]):.1f}")
+        ...     model = model.learn_one({"x": x}, 2 * x + 1)
+        >>> print(f"{model.predict_one({'x': 4.0}):.1f}")
         9.0
         """
-        row, target = self._one(x), self._target_of_one(y)
-        record = self._record
-        record.engine.learn(row, target)
-        record.changed()
+        record = _begun(self)
+        weights = None
+        if sample_weight != 1.0:
+            weights = check_row_weights([sample_weight], np.empty((1, 0)))
+            if weights is not None and weights[0] == 0:
+                return self
+        own, before = dict(vars(self)), record.snapshot(_numbers_of_one(x, record.n_features))
+        try:  # as all_or_nothing, which would take longer than some rows
+            record.learn_one(_checked_one(self, x, learned=True), y, weights)
+            if record.n_features != self.n_features_in_:
+                _name_features(self)
+        except BaseException:
+            _put_back(self, own, before)
+            raise
+        if record.to_settle:
+            record.settle()
         return self
+
+    # --- predicting ---
 
     def predict_one(self, x: Any) -> Any:
         """What is predicted for one row: the fast way.
 
         Parameters
         ----------
-        x : array-like of shape (d,), or sparse matrix of shape (1, d)
+        x : array-like of shape (d,), sparse matrix of shape (1, d), or dict
             The row.
 
         Returns
@@ -378,6 +203,9 @@ class Streaming(Learned):
 
         Notes
         -----
+        With ``new_features="add"`` a key that no row has had yet is a feature that was zero in all
+        of them.
+
         **Cost**: a margin for each column; in the dual form a kernel value for each point.
 
         Examples
@@ -388,75 +216,349 @@ class Streaming(Learned):
         >>> SecondOrderPerceptron().fit(X, y).predict_one(X[0])
         0
         """
-        return self._answer(self._margins_of_one(x))
+        record = _begun(self)
+        return record.targets.answer(record.margins_of_one(_checked_one(self, x)))
 
-    def _one(self, x: Any) -> Any:
-        """One row (1, d) as the learners take it: looked at, but not more than needed."""
-        try:
-            record = self._record
-        except AttributeError:
+    def _rows(self, X: Any) -> Any:
+        if self._recorded().n_features == 0:
             name = type(self).__name__
             msg = (
-                f"This {name} instance is not fitted yet: call start, or partial_fit with some "
-                "rows, before the first row by itself"
+                f"This {name} instance has seen no row yet, and start was not told n_features: "
+                "learn a row first, or name the features"
             )
-            raise NotFittedError(msg) from None
-        if issparse(x):
-            return self._as_learned(self._checked(x))
-        d = self.n_features_in_
-        constant = record.intercept and record.form != "dual"
-        row = np.empty((1, d + constant))
-        try:
-            row[0, :d] = x
-        except (TypeError, ValueError) as error:
-            msg = f"x: {d} numbers are expected, one per feature, got {_described(x)}"
-            raise ValueError(msg) from error
-        if np.shape(x) != (d,):
-            msg = f"x: {d} numbers are expected, one per feature, got {_described(x)}"
-            raise ValueError(msg)
-        if constant:
-            row[0, d] = 1.0
-        if not (row.max() < _LARGE and row.min() > -_LARGE):
-            if not np.isfinite(row).all():
-                msg = "x has NaN or infinity: finite numbers are expected, and nothing was learned"
-                raise ValueError(msg)
-            self._check_rows_of_kernel(row[:, :d])
-        return row
+            raise NotFittedError(msg)
+        return super()._rows(X)
 
-    def _margins_of_one(self, x: Any) -> Array:
-        """(t,), by the hypothesis that predicts."""
-        row = self._one(x)
-        record = self._record
-        if record.form == "dual":
-            return record.model.values(row)[0]
-        return (row @ record.weights)[0]
+    def _values(self, X: Any) -> Array:
+        """Margins (n, t), by the hypothesis that predicts."""
+        rows = self._rows(X)
+        return self._record.values(rows)
+
+    # --- what was learned ---
+
+    def _recorded(self) -> Any:
+        """What was learned so far."""
+        if not hasattr(self, "_record"):
+            check_is_fitted(self, msg=_NOT_BEGUN)
+        return self._record
+
+    @property
+    def kernel_(self) -> Kernel:
+        """The kernel with all its parameters."""
+        return self._recorded().kernel
+
+    @property
+    def form_(self) -> str:
+        """The form that was taken."""
+        return self._recorded().form
+
+    @property
+    def n_rounds_(self) -> int:
+        """Rows that were seen."""
+        return self._recorded().engine.rounds
+
+    @ReadOnly
+    def coef_(self) -> Array:
+        """Weights of the features, for the linear kernel: (d,) or (t, d); two classes: (1, d)."""
+        record = self._recorded()
+        if isinstance(record.model, Hyperplane):
+            return _by_target(self, record.model.coefficients)
+        if not isinstance(record.kernel, Linear):
+            msg = f"coef_ is for the linear kernel, and this is {record.kernel}: see dual_coef_"
+            raise AttributeError(msg)
+        points = record.model.centers
+        return _by_target(self, np.asarray(points.T @ record.model.coefficients))
+
+    @ReadOnly
+    def dual_coef_(self) -> Array:
+        """Weights of the support points, for form="dual": (m,) or (t, m)."""
+        learners, model = self._recorded().dual_learners("dual_coef_"), self._record.model
+        if not learners.by_feature:
+            return _by_column(model.coefficients)
+        return _by_column(learners.coefficients()[:, -self._record.columns :])
+
+    @property
+    def support_(self) -> Array:
+        """Which rows of the stream the support points are, for form="dual": (m,)."""
+        return np.array(self._recorded().dual_learners("support_").points.rounds, int)
+
+    @property
+    def support_vectors_(self) -> Any:
+        """The support points, for form="dual": (m, d)."""
+        return self._recorded().dual_learners("support_vectors_").points.matrix().copy()
+
+    @ReadOnly
+    def intercept_(self) -> Any:
+        """The weight of the constant feature: a number, or (t,); two classes: (1,)."""
+        values = self._recorded().model.intercepts
+        return float(values[0]) if values.size == 1 and not is_classifier(self) else values
 
     # --- files ---
 
     def _fitted_state(self) -> dict[str, Any]:
-        shown = shown_state(self)
-        return {**self._features_state(), "record": self._recorded().state(), **shown}
+        shown = {name: vars(self).get(name) for name in self._shown_attributes}
+        return {**self._features_state(), "record": stream_state(self._recorded()), **shown}
 
     def _restore(self, found: Fields) -> None:
-        restore_record(self, found)
+        with found.inner("record") as fields:
+            # checked as parameters are: those that the estimator has now may be others
+            parameters = fields.take("started", dict)
+            for retired in self._retired_parameters:
+                parameters.pop(retired, None)
+            started = type(self)(**parameters)
+            started._check_parameters()
+            d = fields.take("n_features", int)
+            self._restore_features(found, d)
+            self._record = stream_from_state(
+                fields,
+                d,
+                settings_of(started),
+                lambda targets, columns: self._reading.restored(started, targets, columns),
+            )
+        for name in self._shown_attributes:
+            if found.given(name):
+                setattr(self, name, found.take(name, object))
 
-    def _targets_from(self, found: Fields, columns: int) -> Any:
-        """Those of a file."""
-        targets = targets_from(found, columns)
-        if isinstance(targets, Labels) != is_classifier(self):
-            refuse(found.where, "classes belong to a classifier, numbers to a regressor")
-        return targets
+
+def settings_of(estimator: Streaming) -> StreamSettings:
+    """What its parameters say."""
+    kernel = stream_kernel(estimator.kernel)
+    return StreamSettings(
+        parameters=estimator.get_params(deep=False),
+        kernel=kernel,
+        method=estimator._method(),
+        form=estimator.form,
+        budget=estimator.budget,
+        budget_rule=estimator.budget_rule,
+        intercept=bool(estimator.fit_intercept),
+        unit_rows=bool(getattr(estimator, "normalise", False)) and isinstance(kernel, Linear),
+        zeros_for_missing=estimator.missing_features == "zero",
+        new_features=estimator.new_features == "add",
+    )
 
 
-def _described(x: Any) -> str:
-    """What came in place of a row."""
-    shape = np.shape(x) if not isinstance(x, dict | str) else None
-    return type(x).__name__ if shape is None else f"{type(x).__name__} of shape {shape}"
+# --- all or nothing ---
 
 
-def positive_count(value: Any, name: str) -> int:
-    """A number of features, or of targets, checked."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        msg = f"{name}={value!r}: a whole number of at least one is expected"
+@contextmanager
+def all_or_nothing(estimator: Streaming, numbers: float) -> Iterator[None]:
+    """Inside, an error or an interrupt leaves the stream as it was, or none if there was none.
+
+    ``numbers`` are in the rows that come, at most.
+    """
+    own = dict(vars(estimator))
+    record = own.get("_record")
+    if record is None:
+        try:
+            yield
+        except BaseException:
+            estimator._forget()
+            raise
+        return
+    before = record.snapshot(numbers)
+    try:
+        yield
+    except BaseException:
+        _put_back(estimator, own, before)
+        raise
+    if record.to_settle:
+        record.settle()
+
+
+def _put_back(estimator: Streaming, own: dict[str, Any], before: Any) -> None:
+    """Have these attributes again, and the record what was in its snapshot."""
+    now = estimator.__dict__
+    now.update(own)
+    for name in now.keys() - own.keys():
+        del now[name]
+    estimator._record.roll_back(before)
+
+
+# --- rows of a stream, checked ---
+
+
+def fit_stream(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Any:
+    """Begin, and learn all rows, as often as ``epochs`` says."""
+    estimator._forget()
+    with all_or_nothing(estimator, np.inf):
+        X, Y, weights = begin_with_rows(estimator, X, y, None, sample_weight)
+        record, rng = estimator._record, random_numbers(estimator)
+        for _ in range(estimator.epochs):
+            order = rng.permutation(X.shape[0]) if estimator.shuffle else None
+            margins = record.learn_columns(X, Y, weights, order)
+        record.passes = estimator.epochs
+        if "online_decisions_" in estimator._shown_attributes:
+            estimator.online_decisions_ = record.targets.shaped(margins)
+    return estimator
+
+
+def learn_more(estimator: Any, X: Any, y: Any, classes: Any, sample_weight: Any) -> Any:
+    """Begin if there is no stream yet, and learn some rows."""
+    with all_or_nothing(estimator, numbers_in(X)):
+        if not hasattr(estimator, "_record"):
+            X, Y, weights = begin_with_rows(estimator, X, y, classes, sample_weight)
+            estimator._record.learn_columns(X, Y, weights)
+            return estimator
+        X, y, weights = more_rows_of(estimator, X, y, sample_weight)
+        if X is not None:
+            estimator._record.learn(X, estimator._reading.read(y, X), weights)
+    return estimator
+
+
+def start_stream(estimator: Any, n_features: Any, targets: Callable[[], Any]) -> Any:
+    """Begin a stream of which no row is there yet."""
+    estimator._forget()
+    estimator._check_parameters()
+    with all_or_nothing(estimator, 0):
+        names = None
+        if n_features is None:
+            d = 0
+        elif isinstance(n_features, str) or np.ndim(n_features) == 0:
+            d = positive_count(n_features, "n_features")
+        else:
+            names = FeatureNames(n_features)
+            d = positive_count(len(names.names), "n_features")
+        _begin(estimator, targets(), d, names)
+        _name_features(estimator)
+    return estimator
+
+
+def begin_with_rows(
+    estimator: Any, X: Any, y: Any, classes: Any, sample_weight: Any
+) -> tuple[Any, Array, Array | None]:
+    """Rows, columns of targets and weights of the first call; the stream begins."""
+    estimator._check_parameters()
+    X = validation.check_rows(estimator, X, reset=True, sparse=True)
+    weights = check_row_weights(sample_weight, X)
+    if weights is not None and not weights.any():
+        msg = "all weights are zero: a stream begins with a row that counts"
         raise ValueError(msg)
-    return int(value)
+    y = estimator._reading.read(_counting(y, weights), X)
+    targets = estimator._reading.first(estimator, y, classes)
+    _begin(estimator, targets, X.shape[1], _names_in(estimator))
+    estimator._record.check_rows(X)
+    return X, estimator._record.read(y), weights
+
+
+def _begin(estimator: Any, targets: Any, d: int, names: FeatureNames | None) -> None:
+    """Have a stream, with the parameters there are now."""
+    parameters = estimator.get_params(deep=False).items()
+    copies = {name: clone(value, safe=False) for name, value in parameters if name not in _SPARE}
+    settings = settings_of(type(estimator)(**copies))
+    method = settings.method
+    if isinstance(method, SamplingMethod) and method.seed is not None:
+        seed = int(random_numbers(estimator).randint(2**31 - 1))
+        settings = replace(settings, method=method.seeded(seed))
+    estimator._record = StreamLearner(settings, targets, d, names)
+
+
+def random_numbers(estimator: Any) -> Any:
+    """From its ``random_state``; None is a seed of zero."""
+    seed = estimator.random_state
+    return check_random_state(0 if seed is None else seed)
+
+
+def more_rows_of(
+    estimator: Any, X: Any, y: Any, sample_weight: Any
+) -> tuple[Any, Any, Array | None]:
+    """More rows, their targets and weights, checked; None where all weights are zero."""
+    X = check_more_rows(estimator, X)
+    weights = check_row_weights(sample_weight, X)
+    if weights is not None and not weights.any():
+        return None, y, weights
+    return X, _counting(y, weights), weights
+
+
+def check_more_rows(estimator: Any, X: Any) -> Any:
+    """More rows of a stream that has begun."""
+    record = estimator._recorded()
+    unknown = record.n_features == 0
+    X = validation.check_rows(estimator, X, reset=unknown, sparse=True)
+    if unknown:
+        record.set_features(X.shape[1], _names_in(estimator))
+    record.check_rows(X)
+    return X
+
+
+def _names_in(estimator: Any) -> FeatureNames | None:
+    names = getattr(estimator, "feature_names_in_", None)
+    return None if names is None else FeatureNames(names)
+
+
+def _name_features(estimator: Any) -> None:
+    """Set the number and the names of the features, as the stream has them."""
+    record = estimator._record
+    estimator.n_features_in_ = record.n_features
+    if record.names is not None and (texts := record.names.as_strings()) is not None:
+        estimator.feature_names_in_ = texts
+
+
+def margins_of_one(estimator: Any, x: Any) -> Array:
+    """(t,) of one row, as :meth:`Streaming.predict_one` takes it."""
+    return _begun(estimator).margins_of_one(_checked_one(estimator, x))
+
+
+def _checked_one(estimator: Any, x: Any, *, learned: bool = False) -> Any:
+    """One row; a sparse one is checked as many are, unless no row says how many features."""
+    if type(x) is np.ndarray or not issparse(x):
+        return x
+    known = learned or estimator._record.n_features > 0
+    return check_more_rows(estimator, x) if known else x
+
+
+def _begun(estimator: Any) -> StreamLearner:
+    try:
+        return estimator._record
+    except AttributeError:
+        msg = _NOT_BEGUN % {"name": type(estimator).__name__}
+        raise NotFittedError(msg) from None
+
+
+def _numbers_of_one(x: Any, d: int) -> int:
+    """Numbers in one row, at most."""
+    if type(x) is np.ndarray:
+        return d
+    return len(x) if isinstance(x, Mapping) else x.nnz if issparse(x) else d
+
+
+def numbers_in(X: Any) -> float:
+    """Numbers in rows, at most."""
+    if issparse(X):
+        return float(X.nnz)
+    return float(np.prod(X.shape)) if isinstance(X, np.ndarray) else np.inf
+
+
+def check_row_weights(sample_weight: Any, X: Any) -> Array | None:
+    """Weights (n,) at or above zero, which may all be zero; None where all are one."""
+    if sample_weight is None:
+        return None
+    try:
+        zero = not np.any(np.asarray(sample_weight, dtype=np.float64))
+    except (TypeError, ValueError):
+        zero = False  # refused below
+    # checked as others are, for which one has to be above zero
+    given = np.asarray(sample_weight, dtype=np.float64) + 1.0 if zero else sample_weight
+    weights = validation.check_weights(given, X.shape[0], np.dtype(np.float64))
+    return np.zeros(X.shape[0]) if zero else weights
+
+
+def _counting(y: Any, weights: Array | None) -> Any:
+    """Targets, with one that counts in place of those of weight zero, which may be anything."""
+    if weights is None or weights.all():
+        return y
+    counts = weights > 0
+    first = int(np.argmax(counts))
+    if isinstance(y, list | tuple):
+        return [each if counts[i] else y[first] for i, each in enumerate(y)]
+    y = np.array(y.toarray() if hasattr(y, "toarray") else y)
+    y[~counts] = y[first]
+    return y
+
+
+def _by_target(estimator: Any, W: Array) -> Array:
+    """(d, t) as scikit-learn has it: (t, d), of one target of a regressor (d,)."""
+    return W.T.copy() if is_classifier(estimator) else _by_column(W)
+
+
+def _by_column(W: Array) -> Array:
+    return W[:, 0].copy() if W.shape[1] == 1 else W.T.copy()

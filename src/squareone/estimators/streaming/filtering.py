@@ -1,4 +1,4 @@
-"""FilteringClassifier."""
+"""FilteringClassifier: a filter of a stream, which sees the labels of what it accepts."""
 
 from __future__ import annotations
 
@@ -7,12 +7,20 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from ...arrays import Array
-from ...online import Accepting, Rule
-from ...targets import Labels
-from .asking import AskingStream
+from ...online import Accepting
+from ...online.sampling import SamplingMethod
+from .base import all_or_nothing, numbers_in
+from .stream_classifier import (
+    ASKING_CONSTRAINTS,
+    StreamClassifier,
+    fit_asking,
+    learn_known_labels,
+    query_rows,
+    shaped_like_labels,
+)
 
 
-class FilteringClassifier(AskingStream):
+class FilteringClassifier(StreamClassifier):
     """A filter of a stream: the label of an item is seen only if it is accepted.
 
     An item is accepted where Δ + √(k ln t / N) ≥ 0, with Δ the margin of the row, of unit length,
@@ -20,13 +28,15 @@ class FilteringClassifier(AskingStream):
 
     Parameters
     ----------
-    a : float, default=1.0
-        The ridge, above zero; it always stands beside k.
+    kernel : str or Kernel, default="linear"
+        As in :class:`SecondOrderPerceptron`.
+    alpha : float, default=1.0
+        The ridge, above zero: the a of the papers. It always stands beside k.
     k : float, default=4.0
         More accepts more.
     count : {"labels", "rarer"}, default="labels"
         What N counts: all labels, or those of the rarer outcome, and one.
-    kernel, form, sketch_size, budget, budget_rule, normalise, shuffle
+    form, budget, budget_rule, normalise, missing_features, new_features, shuffle
         As in :class:`SelectiveSamplingClassifier`.
     utility : tuple of two floats, default=(2.0, 1.0)
         What a relevant item that is accepted is worth, and what an irrelevant one costs.
@@ -40,8 +50,8 @@ class FilteringClassifier(AskingStream):
     history_ : dict of arrays of shape (n,)
         After each row of ``fit``, over all labels: ``accepted``, ``relevant``, ``hits``,
         ``precision``, ``recall``, ``f_measure`` and ``utility``.
-    classes_, n_rounds_, coef_, dual_coef_, support_, support_vectors_, form_, kernel_, \
-n_features_in_, feature_names_in_
+    classes_, n_rounds_, calibration_, coef_, dual_coef_, support_, support_vectors_, form_, \
+kernel_, n_features_in_, feature_names_in_
         As in :class:`SecondOrderPerceptron`.
 
     Notes
@@ -61,7 +71,7 @@ n_features_in_, feature_names_in_
     >>> from sklearn.datasets import load_digits
     >>> from squareone import FilteringClassifier
     >>> X, y = load_digits(return_X_y=True)
-    >>> model = FilteringClassifier(a=0.1, k=1.0).fit(X, y == 3)
+    >>> model = FilteringClassifier(alpha=0.1, k=1.0).fit(X, y == 3)
     >>> bool(model.history_["f_measure"][-1] > 0.7)
     True
     >>> accepted = model.decide(X[:5])
@@ -69,9 +79,10 @@ n_features_in_, feature_names_in_
     """
 
     new_classes = "refuse"
+    fit_intercept = False  # with a constant feature no row is unlike those that were seen before
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **AskingStream._parameter_constraints,
+        **ASKING_CONSTRAINTS,
         "utility": [tuple, list],
     }
     del _parameter_constraints["new_classes"]
@@ -79,30 +90,32 @@ n_features_in_, feature_names_in_
 
     def __init__(
         self,
-        a: float = 1.0,
+        kernel: Any = "linear",
+        alpha: float = 1.0,
         *,
         k: float = 4.0,
         count: str = "labels",
-        kernel: Any = "linear",
         form: str = "auto",
-        sketch_size: int = 10,
         budget: int | None = None,
         budget_rule: str = "smallest",
         normalise: bool = True,
         utility: tuple[float, float] = (2.0, 1.0),
+        missing_features: str = "refuse",
+        new_features: str = "refuse",
         shuffle: bool = False,
         random_state: Any = None,
     ) -> None:
-        self.a = a
+        self.kernel = kernel
+        self.alpha = alpha
         self.k = k
         self.count = count
-        self.kernel = kernel
         self.form = form
-        self.sketch_size = sketch_size
         self.budget = budget
         self.budget_rule = budget_rule
         self.normalise = normalise
         self.utility = utility
+        self.missing_features = missing_features
+        self.new_features = new_features
         self.shuffle = shuffle
         self.random_state = random_state
 
@@ -117,18 +130,42 @@ n_features_in_, feature_names_in_
             msg = f"utility={self.utility!r}: two finite numbers are expected, worth and cost"
             raise ValueError(msg)
 
-    def _rule(self) -> Rule:
-        return Accepting(float(self.k), self.count == "rarer")
+    def _method(self) -> SamplingMethod:
+        return SamplingMethod(float(self.alpha), Accepting(float(self.k), self.count == "rarer"))
 
-    def _set_up(self, X: Any, targets: Any, columns: int | None = None) -> None:
-        if isinstance(targets, Labels) and not targets.multilabel and targets.classes.size > 2:
-            msg = (
-                f"Only binary classification is supported: y has {targets.classes.size} classes, "
-                "and an item is relevant or not. Give two classes, or an indicator matrix with a "
-                "column for every filter"
-            )
-            raise ValueError(msg)
-        super()._set_up(X, targets, columns)
+    def fit(self, X: Any, y: Any) -> Self:
+        """Go through rows as if labels were seen only where rows are accepted.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or Stream of shape (n, d)
+            Rows.
+        y : array-like of shape (n,) or (n, labels)
+            All labels: classes, or an indicator matrix.
+
+        Returns
+        -------
+        self
+
+        Notes
+        -----
+        **Cost**: a margin for every row and column, and an update for every label that is learned;
+        two numbers for every row and column are kept.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from squareone import FilteringClassifier
+        >>> X, y = load_digits(return_X_y=True)
+        >>> FilteringClassifier(alpha=0.1, k=1.0).fit(X, y == 3).accepted_.shape
+        (1797,)
+        """
+        self._forget()
+        with all_or_nothing(self, np.inf):
+            Y, _, asked, order = fit_asking(self, X, y)
+            self.accepted_ = shaped_like_labels(self, asked)
+            self.history_ = _history(Y[order] > 0, asked[order], self.utility)
+        return self
 
     def decide(self, X: Any) -> Array:
         """Which of the rows that come next are accepted.
@@ -156,9 +193,9 @@ n_features_in_, feature_names_in_
         >>> model.decide([[0.0, 1.0], [1.0, 0.0]])
         array([ True, False])
         """
-        return self._decide(X)
+        return query_rows(self, X)
 
-    def feedback(self, X: Any, y: Any, accepted: Any = None) -> Self:
+    def feedback(self, X: Any, y: Any, accepted: Any = None, sample_weight: Any = None) -> Self:
         """Learn the labels of rows that were accepted.
 
         Parameters
@@ -169,6 +206,8 @@ n_features_in_, feature_names_in_
             Their classes, or an indicator matrix; looked at only where they were accepted.
         accepted : array-like of bool of shape (b,) or (b, labels), optional
             What :meth:`decide` gave; by default all were.
+        sample_weight : array-like of shape (b,), optional
+            Weights of the rows, at or above zero. A row of weight zero is left out.
 
         Returns
         -------
@@ -188,26 +227,27 @@ n_features_in_, feature_names_in_
         2
         """
         self._recorded()
-        self._learn_given(X, y, accepted)
+        with all_or_nothing(self, numbers_in(X)):
+            learn_known_labels(self, X, y, accepted, sample_weight)
         return self
-
-    def _tell(self, Y: Array, margins: Array, asked: Array, order: Array) -> None:
-        self.accepted_ = self._shaped(asked)
-        worth, cost = self.utility
-        relevant = (Y[order] > 0).sum(axis=1).cumsum()
-        hits = ((Y[order] > 0) & asked[order]).sum(axis=1).cumsum()
-        accepted = asked[order].sum(axis=1).cumsum()
-        self.history_ = {
-            "accepted": accepted,
-            "relevant": relevant,
-            "hits": hits,
-            "precision": hits / np.maximum(1, accepted),
-            "recall": hits / np.maximum(1, relevant),
-            "f_measure": 2.0 * hits / np.maximum(1, accepted + relevant),
-            "utility": worth * hits - cost * (accepted - hits),
-        }
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         return tags
+
+
+def _history(relevant: Array, accepted: Array, utility: tuple[float, float]) -> dict[str, Array]:
+    """Sums and rates after each row, of truth values (n, s) in the order of the rows."""
+    hits = (relevant & accepted).sum(axis=1).cumsum()
+    found, taken = relevant.sum(axis=1).cumsum(), accepted.sum(axis=1).cumsum()
+    worth, cost = utility
+    return {
+        "accepted": taken,
+        "relevant": found,
+        "hits": hits,
+        "precision": hits / np.maximum(1, taken),
+        "recall": hits / np.maximum(1, found),
+        "f_measure": 2.0 * hits / np.maximum(1, taken + found),
+        "utility": worth * hits - cost * (taken - hits),
+    }

@@ -1,4 +1,4 @@
-"""HierarchicalClassifier."""
+"""HierarchicalClassifier: a classifier of a stream whose labels are nodes of a taxonomy."""
 
 from __future__ import annotations
 
@@ -9,25 +9,16 @@ from sklearn.base import ClassifierMixin
 
 from ...arrays import Array
 from ...kernels import Linear
-from ...online import (
-    Hierarchy,
-    Taxonomy,
-    h_loss,
-    symmetric_difference_loss,
-    zero_one_loss,
-)
+from ...online import Taxonomy, h_loss, symmetric_difference_loss, zero_one_loss
+from ...online.hierarchy import HierarchicalMethod
 from ...online.node_labels import KINDS, NodeLabels
-from ...persistence import Fields, refuse
-from ...rows import rows_of
+from ..fitted_estimator import ReadOnly
 from ..validation import check_weights
-from .hierarchical_record import HierarchicalRecord
-from .unit_rows import UnitRows
-
-# Rows that are predicted at a time.
-_ROWS = 4096
+from .base import Streaming, learn_more, start_stream
+from .target_reading import NodeReading
 
 
-class HierarchicalClassifier(ClassifierMixin, UnitRows):
+class HierarchicalClassifier(ClassifierMixin, Streaming):
     """Labels in a taxonomy: regularised least squares at every node, below its parent only.
 
     The node of a label learns the rows of which its parent is a true label, too (a root: all rows),
@@ -37,26 +28,24 @@ class HierarchicalClassifier(ClassifierMixin, UnitRows):
 
     Parameters
     ----------
-    taxonomy : dict, list, array, graph, Taxonomy, str or None, default=None
-        What is below what: a nested dictionary, a list of paths, a directed graph of networkx, an
-        array of parents or a dictionary node → parent, as :meth:`squareone.online.Taxonomy.of` has
-        them. A text such as ``"/"`` or ``"."``: labels are paths, whose parts it separates. None:
-        nothing, all labels are roots.
-    a : float, default=1.0
-        The ridge, above zero.
     kernel : str or Kernel, default="linear"
-        With numbers for its parameters; a free width becomes the median distance between rows of
-        the first call.
-    form : {"auto", "primal", "dual", "diagonal", "sketch"}, default="auto"
+        As in :class:`SecondOrderPerceptron`: a width that is not given is that of the first rows.
+    alpha : float, default=1.0
+        The ridge, above zero: the a of the papers.
+    taxonomy : dict, list, Taxonomy, str or None, default=None
+        What is below what: a nested dictionary, a list of paths or a dictionary node → parent, as
+        :meth:`squareone.online.Taxonomy.of` has them. A text such as ``"/"`` or ``"."``: labels are
+        paths, whose parts it separates. None: nothing, all labels are roots.
+    form : {"auto", "primal", "dual", "diagonal"}, default="auto"
         What is kept of A, as in :class:`SecondOrderPerceptron`; siblings share it.
     normalise : bool, default=True
         Whether rows are divided by their lengths, for the linear kernel. A row of zeros stays.
-    sketch_size : int, default=10
-        Directions of a sketch; exact up to twice as many rows.
     budget : int or None, default=None
         Support points of siblings at most, for ``form="dual"``.
     budget_rule : {"smallest", "oldest"}, default="smallest"
         Which one makes room: that with the smallest ``|c|·√k(x, x)``, or the first.
+    missing_features, new_features
+        As in :class:`SecondOrderPerceptron`.
     epochs : int, default=1
         Passes over the rows of ``fit``.
     shuffle : bool, default=False
@@ -117,51 +106,55 @@ class HierarchicalClassifier(ClassifierMixin, UnitRows):
     >>> from squareone import HierarchicalClassifier
     >>> X, y = load_digits(return_X_y=True)
     >>> shapes = {"round": [0, 6, 8, 9], "straight": [1, 4, 7], "other": [2, 3, 5]}
-    >>> model = HierarchicalClassifier(shapes).fit(X[:1000], [[digit] for digit in y[:1000]])
+    >>> model = HierarchicalClassifier(taxonomy=shapes).fit(
+    ...     X[:1000], [[digit] for digit in y[:1000]]
+    ... )
     >>> model.predict(X[1000:1002])
     array([('straight', 1), ('straight', 4)], dtype=object)
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **UnitRows._parameter_constraints,
+        **Streaming._parameter_constraints,
         "taxonomy": [object],  # looked at where it is read
         "normalise": ["boolean"],
     }
     del _parameter_constraints["fit_intercept"]
 
-    _kind_of_record = HierarchicalRecord
+    _reading = NodeReading
     fit_intercept = False
 
     def __init__(
         self,
-        taxonomy: Any = None,
-        *,
-        a: float = 1.0,
         kernel: Any = "linear",
+        alpha: float = 1.0,
+        *,
+        taxonomy: Any = None,
         form: str = "auto",
         normalise: bool = True,
-        sketch_size: int = 10,
         budget: int | None = None,
         budget_rule: str = "smallest",
+        missing_features: str = "refuse",
+        new_features: str = "refuse",
         epochs: int = 1,
         shuffle: bool = False,
         random_state: Any = None,
     ) -> None:
-        self.taxonomy = taxonomy
-        self.a = a
         self.kernel = kernel
+        self.alpha = alpha
+        self.taxonomy = taxonomy
         self.form = form
         self.normalise = normalise
-        self.sketch_size = sketch_size
         self.budget = budget
         self.budget_rule = budget_rule
+        self.missing_features = missing_features
+        self.new_features = new_features
         self.epochs = epochs
         self.shuffle = shuffle
         self.random_state = random_state
 
     # --- learning ---
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from some more rows, one after the other.
 
         Parameters
@@ -173,6 +166,8 @@ class HierarchicalClassifier(ClassifierMixin, UnitRows):
         classes : array-like of labels, optional
             All labels there will be, in the first call, where the taxonomy is to be made of them;
             by default those of ``y``.
+        sample_weight : array-like of shape (b,), optional
+            Weights of the rows, at or above zero. A row of weight zero is left out.
 
         Returns
         -------
@@ -188,22 +183,23 @@ class HierarchicalClassifier(ClassifierMixin, UnitRows):
         Examples
         --------
         >>> from squareone import HierarchicalClassifier
-        >>> model = HierarchicalClassifier({"animal": ["cat", "dog"], "plant": []})
+        >>> model = HierarchicalClassifier(taxonomy={"animal": ["cat", "dog"], "plant": []})
         >>> model = model.partial_fit([[1.0, 0.0, 0.1], [0.0, 1.0, 0.0]], ["cat", "plant"])
         >>> model.partial_fit([[1.0, 0.0, -0.1]], ["dog"]).predict([[1.0, 0.1, -0.5]])
         array(['dog'], dtype='<U6')
         """
-        return self._partial_fit(X, y, classes)
+        return learn_more(self, X, y, classes, sample_weight)
 
-    def start(self, classes: Any, n_features: int, *, kind: str = "labels") -> Self:
+    def start(self, classes: Any, n_features: Any = None, *, kind: str = "labels") -> Self:
         """Begin a stream without a row, for :meth:`learn_one`.
 
         Parameters
         ----------
         classes : array-like of labels, or None
             All labels there will be; None where the taxonomy has them.
-        n_features : int
-            Numbers in a row.
+        n_features : int or list of names, optional
+            Numbers in a row, or what the features are called, which are then the keys of rows that
+            are dictionaries; by default those of the first row.
         kind : {"labels", "sets", "indicator"}, default="labels"
             What y will be.
 
@@ -218,49 +214,19 @@ class HierarchicalClassifier(ClassifierMixin, UnitRows):
         Examples
         --------
         >>> from squareone import HierarchicalClassifier
-        >>> model = HierarchicalClassifier("/").start(["a/b", "a/c", "d"], 2, kind="sets")
+        >>> model = HierarchicalClassifier(taxonomy="/").start(["a/b", "a/c", "d"], 2, kind="sets")
         >>> model.learn_one([1.0, 0.0], {"a/b"}).predict_one([2.0, 1.0])
         ('a', 'a/b')
         """
         if kind not in KINDS:
             msg = f"kind={kind!r}: one of {', '.join(KINDS)} is expected"
             raise ValueError(msg)
-        return self._begin(n_features, lambda: NodeLabels.named(self.taxonomy, kind, classes))
+        return start_stream(
+            self, n_features, lambda: NodeLabels.named(self.taxonomy, kind, classes)
+        )
 
-    def _target_of_one(self, y: Any) -> Array:
-        return self._recorded().targets.row(y)
-
-    def _margins_of_one(self, x: Any) -> Array:
-        row = self._one(x)
-        return self._recorded().engine.margins(row)
-
-    def _answer(self, margins: Array) -> Any:
-        found = self._recorded().targets.decode(margins[None])[0]
-        return found.item() if isinstance(found, np.generic) else found
-
-    def _first_targets(self, y: Any, X: Any, classes: Any) -> Any:
-        return NodeLabels.of(self.taxonomy, y, X, classes)
-
-    def _set_up(self, X: Any, targets: Any, columns: int | None = None) -> None:
-        super()._set_up(X, targets, len(targets.taxonomy))
-
-    def _engine(self, columns: int, targets: Any) -> Any:
-        return Hierarchy(targets.taxonomy, lambda children: self._learners(children, float(self.a)))
-
-    def _columns(self, y: Any, X: Any) -> Array:
-        return self._recorded().targets.rows(y, X)
-
-    def _shared(self) -> bool:
-        return True  # by siblings
-
-    def _matrices(self, columns: int) -> int:
-        return 1 + int((~self._recorded().targets.taxonomy.leaves).sum())
-
-    def _targets_from(self, found: Fields, columns: int) -> Any:
-        targets = NodeLabels.from_state(found)
-        if len(targets.taxonomy) != columns:
-            refuse(found.where, f"{len(targets.taxonomy)} nodes do not have {columns} columns")
-        return targets
+    def _method(self) -> HierarchicalMethod:
+        return HierarchicalMethod(float(self.alpha))
 
     # --- predicting ---
 
@@ -285,7 +251,7 @@ class HierarchicalClassifier(ClassifierMixin, UnitRows):
         Examples
         --------
         >>> from squareone import HierarchicalClassifier
-        >>> model = HierarchicalClassifier({"animal": ["cat", "dog"], "plant": []})
+        >>> model = HierarchicalClassifier(taxonomy={"animal": ["cat", "dog"], "plant": []})
         >>> model = model.fit([[1.0, 0.0], [0.0, 1.0]], ["cat", "plant"])
         >>> model.decision_function([[1.0, 0.0]]).shape
         (1, 4)
@@ -311,18 +277,11 @@ class HierarchicalClassifier(ClassifierMixin, UnitRows):
         Examples
         --------
         >>> from squareone import HierarchicalClassifier
-        >>> model = HierarchicalClassifier({"animal": ["cat", "dog"], "plant": []})
+        >>> model = HierarchicalClassifier(taxonomy={"animal": ["cat", "dog"], "plant": []})
         >>> model.fit([[1.0, 0.0], [0.0, 1.0]], ["cat", "plant"]).predict([[1.0, 0.2]]).tolist()
         ['cat']
         """
         return self._recorded().targets.decode(self._values(X))
-
-    def _values(self, X: Any) -> Array:
-        rows, model = self._rows(X), self._recorded().model
-        found = np.empty((rows.shape[0], model.columns))
-        for part, block in rows_of(rows).row_blocks(_ROWS):
-            found[part] = model.values(self._as_learned(block.X))
-        return found
 
     # --- how well ---
 
@@ -349,12 +308,12 @@ class HierarchicalClassifier(ClassifierMixin, UnitRows):
         Examples
         --------
         >>> from squareone import HierarchicalClassifier
-        >>> model = HierarchicalClassifier({"animal": ["cat", "dog"], "plant": []})
+        >>> model = HierarchicalClassifier(taxonomy={"animal": ["cat", "dog"], "plant": []})
         >>> model = model.fit([[1.0, 0.0], [0.0, 1.0]], ["cat", "plant"])
         >>> model.losses([[0.1, 1.0]], ["plant"])
         {'h': 0.0, 'zero_one': 0.0, 'symmetric_difference': 0.0}
         """
-        true, predicted = self._both(X, y)
+        true, predicted = _labels_of(self, X, y)
         return {
             "h": float(h_loss(true, predicted, self.taxonomy_, costs=costs).mean()),
             "zero_one": float(zero_one_loss(true, predicted).mean()),
@@ -383,19 +342,14 @@ class HierarchicalClassifier(ClassifierMixin, UnitRows):
         Examples
         --------
         >>> from squareone import HierarchicalClassifier
-        >>> model = HierarchicalClassifier({"animal": ["cat", "dog"], "plant": []})
+        >>> model = HierarchicalClassifier(taxonomy={"animal": ["cat", "dog"], "plant": []})
         >>> model = model.fit([[1.0, 0.0], [0.0, 1.0]], ["cat", "plant"])
         >>> model.score([[0.1, 1.0], [1.0, 0.0]], ["plant", "dog"])
         0.5
         """
-        true, predicted = self._both(X, y)
+        true, predicted = _labels_of(self, X, y)
         weights = check_weights(sample_weight, true.shape[0], np.dtype(np.float64))
         return float(np.average(1.0 - zero_one_loss(true, predicted), weights=weights))
-
-    def _both(self, X: Any, y: Any) -> tuple[Array, Array]:
-        """Indicators (n, k) of true and predicted labels."""
-        margins, targets = self._values(X), self._recorded().targets
-        return targets.closed(y, margins), targets.predicted(margins)
 
     # --- what was learned ---
 
@@ -420,23 +374,26 @@ class HierarchicalClassifier(ClassifierMixin, UnitRows):
         engine = self._recorded().engine
         return engine.loss / engine.rounds if engine.rounds else 0.0
 
-    @property
+    @ReadOnly
     def coef_(self) -> Array:
         """Weights of every node (k, d), for the linear kernel."""
         record = self._recorded()
         if not isinstance(record.kernel, Linear):
-            msg = f"coef_ is for the linear kernel, and kernel={self.kernel!r}"
+            kernel = record.settings.parameters["kernel"]
+            msg = f"coef_ is for the linear kernel, and kernel={kernel!r}"
             raise AttributeError(msg)
         found = np.empty((len(self.taxonomy_), self.n_features_in_))
         for columns, model in record.model.parts:
             found[columns] = model.coefficients.T
         return found
 
-    def _expansion(self, name: str) -> Any:
-        msg = f"{name}: siblings have support points of their own"
-        raise AttributeError(msg)
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = True
         return tags
+
+
+def _labels_of(estimator: HierarchicalClassifier, X: Any, y: Any) -> tuple[Array, Array]:
+    """Indicators (n, k) of true and predicted labels."""
+    margins, targets = estimator._values(X), estimator._recorded().targets
+    return targets.closed(NodeReading.read(y, margins)), targets.predicted(margins)

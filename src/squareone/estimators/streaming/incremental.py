@@ -1,4 +1,4 @@
-"""IncrementalRLSRegressor and IncrementalRLSClassifier."""
+"""IncrementalRLSRegressor and IncrementalRLSClassifier: least squares on every row of a stream."""
 
 from __future__ import annotations
 
@@ -6,70 +6,56 @@ from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from sklearn.base import RegressorMixin
 from sklearn.utils._param_validation import Interval
 
 from ...arrays import Array
-from ...online import Always
-from ...targets import Labels, Responses
-from ...targets.target_validation import check_responses
-from ..mixins import Regressing
-from .base import Streaming, positive_count
-from .classifying import ClassifyingStream
+from ...kernels import Linear
+from ...kernels.names import kernel_from
+from ...online.engines import IncrementalMethod, ridges_of
+from ...online.stream_learner import positive_count
+from ...online.stream_targets import NumberTargets
+from .base import SEVERAL_RIDGES, Streaming, fit_stream, learn_more, start_stream
+from .stream_classifier import StreamClassifier
+from .target_reading import NumberReading
+
+_CONSTRAINTS: dict[str, list[Any]] = {
+    "alpha": SEVERAL_RIDGES,
+    "forgetting": [Interval(Real, 0, 1, closed="right")],
+}
 
 
-class _Incremental(Streaming):
-    """Regularised least squares on every row of a stream."""
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **Streaming._parameter_constraints,
-        "forgetting": [Interval(Real, 0, 1, closed="right")],
-    }
-
-    forgetting: float
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        if self.forgetting < 1 and (self.form not in ("auto", "primal") or self.kernel != "linear"):
-            msg = (
-                f'forgetting={self.forgetting} is for kernel="linear" and form="primal": older '
-                "rows are faded out of a matrix of the features"
-            )
-            raise ValueError(msg)
-
-    def _shared(self) -> bool:
-        return True
-
-    def _chosen_form(self, columns: int) -> str:
-        return "primal" if self.forgetting < 1 else super()._chosen_form(columns)
-
-    def _always(self, columns: int, *, spare: bool = False) -> Always:
-        fading = {"forgetting": float(self.forgetting)} if self.forgetting < 1 else {}
-        learners = self._learners(columns + spare, float(self.a), **fading)
-        return Always(learners, spare=spare, forgetting=float(self.forgetting))
-
-    @property
-    def prequential_error_(self) -> Any:
-        """The mean square of y less its prediction, before each row was learned: float or (t,)."""
-        engine = self._recorded().engine
-        assert isinstance(engine, Always)
-        values = engine.squares / max(engine.weight, 1.0)
-        return float(values[0]) if values.size == 1 else values
+def _check_forgetting(estimator: Any) -> None:
+    ridges_of(estimator.alpha)
+    linear = isinstance(kernel_from(estimator.kernel), Linear)
+    if estimator.forgetting < 1 and (estimator.form not in ("auto", "primal") or not linear):
+        msg = (
+            f'forgetting={estimator.forgetting} is for kernel="linear" and form="primal": older '
+            "rows are faded out of a matrix of the features"
+        )
+        raise ValueError(msg)
 
 
-class IncrementalRLSRegressor(Regressing, _Incremental):
+class IncrementalRLSRegressor(RegressorMixin, Streaming):
     """Regularised least squares, one row after the other.
 
-    After any number of rows it is what :class:`RLSRegressor` would be with ``alpha=a``, to working
-    precision; with the error of every prediction before its row was learned.
+    After any number of rows it is what :class:`RLSRegressor` would be with the same ``alpha``, to
+    working precision; with the error of every prediction before its row was learned.
 
     Parameters
     ----------
-    a : float, default=1.0
-        The ridge, above zero: the ``alpha`` of :class:`RLSRegressor`.
+    kernel : str or Kernel, default="linear"
+        As in :class:`SecondOrderPerceptron`: a width that is not given is that of the first rows.
+    alpha : float, sequence of float or "auto", default=1.0
+        The ridge, above zero: the ``alpha`` of :class:`RLSRegressor`, the a of the papers. Several
+        are run side by side, at the cost of all of them, and the one predicts whose squared errors,
+        before each row was learned, are least; the i-th row counts i², so that the first ones say
+        little. "auto" are 100, 10, 1, 0.1 and 0.01.
     forgetting : float, default=1.0
         μ: before a row is learned the weights of all earlier ones are multiplied by it. The ridge
         fades with them, for 1/(1 − μ) rows (at least 16, at most 1,024), and is then restored.
-    kernel, form, sketch_size, budget, budget_rule, epochs, shuffle, random_state
+    form, budget, budget_rule, missing_features, new_features, epochs, shuffle, \
+random_state
         As in :class:`SecondOrderPerceptron`.
     fit_intercept : bool, default=True
         Whether every row has a constant feature of one more, which is penalised as the others are.
@@ -77,8 +63,13 @@ class IncrementalRLSRegressor(Regressing, _Incremental):
     Attributes
     ----------
     prequential_error_ : float or array of shape (t,)
-        The mean square of y less its prediction, before each row was learned; with forgetting,
-        recent rows count more, as they do in the fit.
+        The mean square of y less its prediction, before each row was learned, of the ridge that
+        predicts; with forgetting, recent rows count more, as they do in the fit.
+    alpha_ : float
+        The ridge that predicts.
+    path_ : dict of arrays
+        ``alpha``, ``prequential_error`` (the mean over targets) and ``share`` of all ridges: what
+        each has lost of what all have, the least of which predicts.
     n_rounds_, coef_, intercept_, dual_coef_, support_, support_vectors_, form_, kernel_, \
 n_features_in_, feature_names_in_
         As in :class:`SecondOrderPerceptron`.
@@ -89,8 +80,13 @@ n_features_in_, feature_names_in_
 
     Notes
     -----
-    **Cost** of a row: "primal": 3d², in products of matrices where rows come by blocks. "dual",
-    after m rows: m² + md. "diagonal" and "sketch" as in :class:`SecondOrderPerceptron`.
+    Features may be of any size and of very different ones, time stamps in milliseconds for
+    instance: squares are never formed, and where digits are lost an ``IllConditionedWarning`` says
+    so.
+
+    **Cost** of a row: "primal": 4d², in products of matrices where rows come by blocks. "dual",
+    after m rows: m² + md. "diagonal" as in :class:`SecondOrderPerceptron`. Several
+    ridges take as many times as long.
 
     Examples
     --------
@@ -105,34 +101,72 @@ n_features_in_, feature_names_in_
     True
     """
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **Streaming._parameter_constraints,
+        **_CONSTRAINTS,
+    }
+    _reading = NumberReading
+
     def __init__(
         self,
-        a: float = 1.0,
+        kernel: Any = "linear",
+        alpha: float = 1.0,
         *,
         forgetting: float = 1.0,
-        kernel: Any = "linear",
         form: str = "auto",
-        sketch_size: int = 10,
         budget: int | None = None,
         budget_rule: str = "smallest",
         fit_intercept: bool = True,
+        missing_features: str = "refuse",
+        new_features: str = "refuse",
         epochs: int = 1,
         shuffle: bool = False,
         random_state: Any = None,
     ) -> None:
-        self.a = a
-        self.forgetting = forgetting
         self.kernel = kernel
+        self.alpha = alpha
+        self.forgetting = forgetting
         self.form = form
-        self.sketch_size = sketch_size
         self.budget = budget
         self.budget_rule = budget_rule
         self.fit_intercept = fit_intercept
+        self.missing_features = missing_features
+        self.new_features = new_features
         self.epochs = epochs
         self.shuffle = shuffle
         self.random_state = random_state
 
-    def partial_fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from all rows, in their order or shuffled, as often as ``epochs`` says.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or Stream of shape (n, d)
+            Rows.
+        y : array-like of shape (n,) or (n, t)
+            Targets.
+        sample_weight : array-like of shape (n,), optional
+            Weights of the rows, at or above zero: those of ``RLSRegressor``. A row of weight zero
+            is left out.
+
+        Returns
+        -------
+        self
+
+        Notes
+        -----
+        **Cost**: ``epochs`` times that of all rows; a block of 256 rows is held at a time.
+
+        Examples
+        --------
+        >>> from squareone import IncrementalRLSRegressor
+        >>> model = IncrementalRLSRegressor(alpha=1e-6)
+        >>> model.fit([[1.0], [2.0], [3.0]], [2.0, 4.0, 9.0], [1.0, 1.0, 0.0]).coef_.round(2)
+        array([2.])
+        """
+        return fit_stream(self, X, y, sample_weight)
+
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from some more rows, one after the other.
 
         Parameters
@@ -141,6 +175,8 @@ n_features_in_, feature_names_in_
             Rows.
         y : array-like of shape (b,) or (b, t)
             Targets.
+        sample_weight : array-like of shape (b,), optional
+            Weights of the rows, as in :meth:`fit`.
 
         Returns
         -------
@@ -156,19 +192,20 @@ n_features_in_, feature_names_in_
         Examples
         --------
         >>> from squareone import IncrementalRLSRegressor
-        >>> model = IncrementalRLSRegressor(a=0.01).partial_fit([[1.0], [2.0]], [2.0, 4.0])
+        >>> model = IncrementalRLSRegressor(alpha=0.01).partial_fit([[1.0], [2.0]], [2.0, 4.0])
         >>> model.partial_fit([[3.0]], [6.0]).n_rounds_
         3
         """
-        return self._partial_fit(X, y, None)
+        return learn_more(self, X, y, None, sample_weight)
 
-    def start(self, n_features: int, n_targets: int | None = None) -> Self:
+    def start(self, n_features: Any = None, n_targets: int | None = None) -> Self:
         """Begin a stream without a row, for :meth:`learn_one`.
 
         Parameters
         ----------
-        n_features : int
-            Numbers in a row.
+        n_features : int or list of names, optional
+            Numbers in a row, or what the features are called, which are then the keys of rows that
+            are dictionaries; by default those of the first row.
         n_targets : int, optional
             Numbers to predict; by default one, which is not in an array.
 
@@ -188,18 +225,7 @@ n_features_in_, feature_names_in_
         (2,)
         """
         columns = 1 if n_targets is None else positive_count(n_targets, "n_targets")
-        return self._begin(n_features, lambda: Responses(n_targets is None), columns)
-
-    def _target_of_one(self, y: Any) -> Array:
-        expected = self._record.engine.squares.size
-        target = np.atleast_1d(np.asarray(y, dtype=np.float64))[None]
-        if target.shape != (1, expected) or not np.isfinite(target).all():
-            msg = f"y={y!r}: {expected} finite number(s) are expected"
-            raise ValueError(msg)
-        return target
-
-    def _answer(self, margins: Array) -> Any:
-        return float(margins[0]) if self._record.targets.vector else margins
+        return start_stream(self, n_features, lambda: NumberTargets(n_targets is None, columns))
 
     def predict(self, X: Any) -> Array:
         """Predict targets.
@@ -220,46 +246,58 @@ n_features_in_, feature_names_in_
         Examples
         --------
         >>> from squareone import IncrementalRLSRegressor
-        >>> model = IncrementalRLSRegressor(a=1e-6).fit([[1.0], [2.0], [3.0]], [3.0, 5.0, 7.0])
+        >>> model = IncrementalRLSRegressor(alpha=1e-6).fit([[1.0], [2.0], [3.0]], [3.0, 5.0, 7.0])
         >>> model.predict([[4.0]]).round(2)
         array([9.])
         """
         return self._recorded().targets.decode(self._values(X))
 
-    def _first_targets(self, y: Any, X: Any, classes: Any) -> Responses:
-        y = check_responses(y, X)
-        self._width = 1 if y.ndim == 1 else y.shape[1]
-        return Responses.of(y)
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        _check_forgetting(self)
 
-    def _set_up(self, X: Any, targets: Labels | Responses, columns: int | None = None) -> None:
-        super()._set_up(X, targets, columns or self._width)
+    def _method(self) -> IncrementalMethod:
+        return IncrementalMethod(ridges_of(self.alpha), float(self.forgetting))
 
-    def _columns(self, y: Any, X: Any) -> Array:
-        record = self._recorded()
-        Y = record.targets.columns(check_responses(y, X)).astype(np.float64)
-        expected = record.engine.squares.size
-        if Y.shape[1] != expected:
-            msg = f"y has {Y.shape[1]} columns, and {expected} were there before"
-            raise ValueError(msg)
-        return Y
+    @property
+    def alpha_(self) -> float:
+        """The ridge that predicts."""
+        return self._recorded().engine.learners.alpha
 
-    def _engine(self, columns: int, targets: Labels | Responses) -> Always:
-        return self._always(columns)
+    @property
+    def prequential_error_(self) -> Any:
+        """The mean square of y less its prediction, before each row was learned: float or (t,)."""
+        values = self._recorded().engine.best.mean_squares()
+        return float(values[0]) if values.size == 1 else values
+
+    @property
+    def path_(self) -> dict[str, Array]:
+        """All ridges, their prequential errors and their shares in the loss that is compared."""
+        return _path(self._recorded().engine)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
 
 
-class IncrementalRLSClassifier(ClassifyingStream, _Incremental):
+class IncrementalRLSClassifier(StreamClassifier):
     """Regularised least-squares classification, one row after the other.
 
     Classes are columns of ±1, all of which learn every row. After any number of rows it is what
-    :class:`RLSClassifier` would be with ``alpha=a``, to working precision.
+    :class:`RLSClassifier` would be with the same ``alpha``, to working precision.
 
     Parameters
     ----------
-    a : float, default=1.0
-        The ridge, above zero: the ``alpha`` of :class:`RLSClassifier`.
+    kernel : str or Kernel, default="linear"
+        As in :class:`SecondOrderPerceptron`: a width that is not given is that of the first rows.
+    alpha : float, sequence of float or "auto", default=1.0
+        The ridge, above zero: the ``alpha`` of :class:`RLSClassifier`, the a of the papers; several
+        as in :class:`IncrementalRLSRegressor`.
     forgetting : float, default=1.0
         As in :class:`IncrementalRLSRegressor`.
-    kernel, form, sketch_size, budget, budget_rule, epochs, shuffle, random_state
+    form, budget, budget_rule, missing_features, new_features, epochs, shuffle, \
+random_state
         As in :class:`SecondOrderPerceptron`.
     fit_intercept : bool, default=True
         Whether every row has a constant feature of one more, which is penalised as the others are.
@@ -271,10 +309,12 @@ class IncrementalRLSClassifier(ClassifyingStream, _Incremental):
     ----------
     prequential_error_ : float or array of shape (t,)
         The mean square of ±1 less its prediction, before each row was learned.
+    alpha_, path_
+        As in :class:`IncrementalRLSRegressor`.
     online_decisions_ : array of shape (n,), (n, k) or (n, labels)
         Decision values of the last pass of ``fit``, each before its row was learned.
-    classes_, n_rounds_, coef_, intercept_, dual_coef_, support_, support_vectors_, form_, \
-kernel_, n_features_in_, feature_names_in_
+    classes_, n_rounds_, calibration_, coef_, intercept_, dual_coef_, support_, \
+support_vectors_, form_, kernel_, n_features_in_, feature_names_in_
         As in :class:`SecondOrderPerceptron`.
 
     See Also
@@ -296,40 +336,71 @@ kernel_, n_features_in_, feature_names_in_
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **ClassifyingStream._parameter_constraints,
-        **_Incremental._parameter_constraints,
+        **StreamClassifier._parameter_constraints,
+        **_CONSTRAINTS,
     }
 
     def __init__(
         self,
-        a: float = 1.0,
+        kernel: Any = "linear",
+        alpha: float = 1.0,
         *,
         forgetting: float = 1.0,
-        kernel: Any = "linear",
         form: str = "auto",
-        sketch_size: int = 10,
         budget: int | None = None,
         budget_rule: str = "smallest",
         fit_intercept: bool = True,
         new_classes: str = "refuse",
+        missing_features: str = "refuse",
+        new_features: str = "refuse",
         epochs: int = 1,
         shuffle: bool = False,
         random_state: Any = None,
     ) -> None:
-        self.a = a
-        self.forgetting = forgetting
         self.kernel = kernel
+        self.alpha = alpha
+        self.forgetting = forgetting
         self.form = form
-        self.sketch_size = sketch_size
         self.budget = budget
         self.budget_rule = budget_rule
         self.fit_intercept = fit_intercept
         self.new_classes = new_classes
+        self.missing_features = missing_features
+        self.new_features = new_features
         self.epochs = epochs
         self.shuffle = shuffle
         self.random_state = random_state
 
-    def _engine(self, columns: int, targets: Labels | Responses) -> Always:
-        assert isinstance(targets, Labels)
-        spare = self.new_classes == "add" and not targets.multilabel
-        return self._always(columns, spare=spare)
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        _check_forgetting(self)
+
+    def _method(self) -> IncrementalMethod:
+        return IncrementalMethod(
+            ridges_of(self.alpha), float(self.forgetting), self.new_classes == "add"
+        )
+
+    @property
+    def alpha_(self) -> float:
+        """The ridge that predicts."""
+        return self._recorded().engine.learners.alpha
+
+    @property
+    def prequential_error_(self) -> Any:
+        """The mean square of y less its prediction, before each row was learned: float or (t,)."""
+        values = self._recorded().engine.best.mean_squares()
+        return float(values[0]) if values.size == 1 else values
+
+    @property
+    def path_(self) -> dict[str, Array]:
+        """All ridges, their prequential errors and their shares in the loss that is compared."""
+        return _path(self._recorded().engine)
+
+
+def _path(engine: Any) -> dict[str, Array]:
+    contenders = engine.contenders
+    return {
+        "alpha": np.array([each.learners.alpha for each in contenders]),
+        "prequential_error": np.array([each.mean_squares().mean() for each in contenders]),
+        "share": engine.shares(),
+    }

@@ -1,4 +1,4 @@
-"""SecondOrderPerceptron."""
+"""SecondOrderPerceptron: a classifier of a stream that learns the rows it got wrong."""
 
 from __future__ import annotations
 
@@ -9,26 +9,17 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ...arrays import Array
-from ...online import (
-    Average,
-    Hypotheses,
-    MistakeBound,
-    Penalised,
-    Run,
-    SideBySide,
-    chosen_risk_bound,
-    mistake_bound,
-    typical_risk_bound,
-)
-from ...targets import Labels, Responses
-from .classifying import ClassifyingStream
-from .comparing import compared
+from ...online import MistakeBound, chosen_risk_bound, mistake_bound, typical_risk_bound
+from ...online.engines import ridges_of
+from ...online.perceptron import PerceptronMethod
+from .base import SEVERAL_RIDGES
+from .stream_classifier import StreamClassifier, compared
 
 _HYPOTHESES = ("last", "average", "penalised")
 _RISK_BOUNDS = {"typical": typical_risk_bound, "chosen": chosen_risk_bound}
 
 
-class SecondOrderPerceptron(ClassifyingStream):
+class SecondOrderPerceptron(StreamClassifier):
     """The second-order perceptron: regularised least squares on the rows that were mistaken.
 
     With A = aI + Σxxᵀ and v = Σyx over the rows that were predicted wrong, the next row x is in the
@@ -37,19 +28,19 @@ class SecondOrderPerceptron(ClassifyingStream):
 
     Parameters
     ----------
-    a : float or sequence of float, default=1.0
-        The ridge, above zero. Several are run side by side in one pass, and the one with the least
-        mistakes so far predicts.
     kernel : str or Kernel, default="linear"
-        With numbers for its parameters; a free width becomes the median distance between rows of
-        the first call.
-    form : {"auto", "primal", "dual", "diagonal", "sketch"}, default="auto"
-        What is kept of A. "primal": its inverse, d² numbers. "dual": a Cholesky factor between the
-        mistaken rows, for kernels and for more features than mistakes. Both are exact, and "auto"
-        is the one that needs less. "diagonal": its diagonal. "sketch": its largest directions. Both
-        are approximations, for sparse rows with many features.
-    sketch_size : int, default=10
-        Directions of a sketch; exact up to twice as many mistakes.
+        A width that is not given, as that of ``"gaussian"``, is the median distance between the
+        first 100 rows. While there are fewer it is that of all there are, and what was learned is
+        learned again with it: how rows are shared out over calls makes no difference.
+    alpha : float, sequence of float or "auto", default=1.0
+        The ridge, above zero: the a of A in the papers. Several are run side by side in one pass,
+        at the cost of all of them, and the one with the least mistakes so far predicts. "auto" are
+        100, 10, 1, 0.1 and 0.01.
+    form : {"auto", "primal", "dual", "diagonal"}, default="auto"
+        What is kept of A. "primal": its square root, d² numbers. "dual": a Cholesky factor between
+        the mistaken rows, for kernels and for more features than mistakes. Both are exact, and
+        "auto" is the one that needs less. "diagonal": its diagonal, an approximation for sparse
+        rows with many features.
     budget : int or None, default=None
         Support points of a column at most, for ``form="dual"``.
     budget_rule : {"smallest", "oldest"}, default="smallest"
@@ -65,6 +56,11 @@ class SecondOrderPerceptron(ClassifyingStream):
     new_classes : {"refuse", "add"}, default="refuse"
         What happens when a class comes that was not there in the first call: an error, or one more
         column, which has learned nothing yet.
+    missing_features : {"refuse", "zero"}, default="refuse"
+        What becomes of features that a row lacks, where rows are dictionaries: an error, or zeros.
+    new_features : {"refuse", "add"}, default="refuse"
+        What becomes of a key that the rows before had not: an error, or one more feature, which is
+        what it would be had it been known from the start, and zero so far.
     epochs : int, default=1
         Passes over the rows of ``fit``.
     shuffle : bool, default=False
@@ -85,12 +81,14 @@ class SecondOrderPerceptron(ClassifyingStream):
         Rows that each column has learned.
     online_decisions_ : array of shape (n,), (n, k) or (n, labels)
         Decision values of the last pass of ``fit``, each before its row was learned.
-    a_ : float
+    alpha_ : float
         The ridge that predicts.
+    calibration_ : Calibration
+        From decision values to the probabilities of ``predict_proba``.
     path_ : dict of arrays
-        ``a`` and ``mistakes`` of all ridges.
-    coef_, intercept_ : array of shape (d,) or (t, d), float or array of shape (t,)
-        Of the linear kernel.
+        ``alpha`` and ``mistakes`` of all ridges.
+    coef_, intercept_ : array of shape (1, d) or (t, d), and of shape (1,) or (t,)
+        Of the linear kernel; of a regressor with one target (d,) and a number.
     dual_coef_, support_, support_vectors_ : arrays
         Of ``form="dual"``: weights (m,) or (t, m) of the support points, which rows of the stream
         they are, and the rows.
@@ -99,7 +97,7 @@ class SecondOrderPerceptron(ClassifyingStream):
     kernel_ : Kernel
         With all parameters.
     n_features_in_, feature_names_in_
-        As in scikit-learn.
+        As in scikit-learn. With ``new_features="add"`` they grow.
 
     See Also
     --------
@@ -108,11 +106,13 @@ class SecondOrderPerceptron(ClassifyingStream):
 
     Notes
     -----
-    **Cost** of a row, for t columns: "primal": dt to predict, 3d² for each column that errs.
+    **Cost** of a row, for t columns: "primal": dt to predict, 4d² for each column that errs.
     "dual", with m support points: md kernel values to predict, m² for each column that errs.
-    "diagonal": t times the stored numbers of the row. "sketch": t·sketch_size times these.
+    "diagonal": t times the stored numbers of the row.
 
-    All is in float64, whatever the rows are.
+    All is in float64, whatever the rows are. A stream keeps the parameters it began with: what is
+    set later counts for the next ``fit`` or ``start``. Every call that learns is all or nothing: an
+    error, or an interrupt, leaves the stream as it was.
 
     References
     ----------
@@ -132,49 +132,48 @@ class SecondOrderPerceptron(ClassifyingStream):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **ClassifyingStream._parameter_constraints,
-        "a": [Interval(Real, 0, None, closed="neither"), "array-like"],
+        **StreamClassifier._parameter_constraints,
+        "alpha": SEVERAL_RIDGES,
         "hypothesis": [StrOptions(set(_HYPOTHESES))],
         "delta": [Interval(Real, 0, 1, closed="neither")],
     }
 
     def __init__(
         self,
-        a: Any = 1.0,
-        *,
         kernel: Any = "linear",
+        alpha: Any = 1.0,
+        *,
         form: str = "auto",
-        sketch_size: int = 10,
         budget: int | None = None,
         budget_rule: str = "smallest",
         fit_intercept: bool = False,
         hypothesis: str = "last",
         delta: float = 0.05,
         new_classes: str = "refuse",
+        missing_features: str = "refuse",
+        new_features: str = "refuse",
         epochs: int = 1,
         shuffle: bool = False,
         random_state: Any = None,
     ) -> None:
-        self.a = a
         self.kernel = kernel
+        self.alpha = alpha
         self.form = form
-        self.sketch_size = sketch_size
         self.budget = budget
         self.budget_rule = budget_rule
         self.fit_intercept = fit_intercept
         self.hypothesis = hypothesis
         self.delta = delta
         self.new_classes = new_classes
+        self.missing_features = missing_features
+        self.new_features = new_features
         self.epochs = epochs
         self.shuffle = shuffle
         self.random_state = random_state
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        ridges = self._ridges()
-        if not (ridges > 0).all() or not np.isfinite(ridges).all() or ridges.size == 0:
-            msg = f"a={self.a!r}: finite numbers above zero are expected, one or several"
-            raise ValueError(msg)
+        ridges_of(self.alpha)
         if self.budget is not None and self.hypothesis != "last":
             msg = (
                 f"hypothesis={self.hypothesis!r} needs all support points, and budget="
@@ -182,56 +181,31 @@ class SecondOrderPerceptron(ClassifyingStream):
             )
             raise ValueError(msg)
 
-    def _ridges(self) -> Array:
-        try:
-            return np.atleast_1d(np.asarray(self.a, dtype=np.float64)).ravel()
-        except (TypeError, ValueError) as error:
-            msg = f"a={self.a!r}: finite numbers above zero are expected, one or several"
-            raise ValueError(msg) from error
-
-    def _engine(self, columns: int, targets: Labels | Responses) -> SideBySide:
-        assert isinstance(targets, Labels)
-        exclusive = not targets.multilabel and columns > 1
-        return SideBySide(
-            [
-                Run(self._learners(columns, float(a)), self._hypotheses(), exclusive=exclusive)
-                for a in self._ridges()
-            ]
-        )
-
-    def _hypotheses(self) -> Hypotheses:
-        if self.hypothesis == "average":
-            return Average()
-        return Penalised(self.delta) if self.hypothesis == "penalised" else Hypotheses()
+    def _method(self) -> PerceptronMethod:
+        return PerceptronMethod(ridges_of(self.alpha), self.hypothesis, self.delta)
 
     @property
-    def _runs(self) -> SideBySide:
-        engine = self._recorded().engine
-        assert isinstance(engine, SideBySide)
-        return engine
-
-    @property
-    def a_(self) -> float:
+    def alpha_(self) -> float:
         """The ridge that predicts."""
-        return self._runs.best.learners.a
+        return self._recorded().engine.best.learners.alpha
 
     @property
     def mistakes_(self) -> float:
         """Rows that were predicted wrong, by the ridge that predicts."""
-        return self._runs.best.loss
+        return self._recorded().engine.best.loss
 
     @property
     def updates_(self) -> Array:
         """Rows that each column has learned."""
-        return self._runs.best.updates.copy()
+        return self._recorded().engine.best.updates.copy()
 
     @property
     def path_(self) -> dict[str, Array]:
         """All ridges and their mistakes."""
-        runs = self._runs.runs
+        runs = self._recorded().engine.contenders
         return {
-            "a": np.array([run.learners.a for run in runs]),
-            "mistakes": np.array([run.loss for run in runs]),
+            "alpha": np.array([run.learners.alpha for run in runs]),
+            "mistakes": np.array([run.losses[0] for run in runs]),
         }
 
     # --- bounds ---
@@ -275,22 +249,9 @@ class SecondOrderPerceptron(ClassifyingStream):
         if not isinstance(delta, Real) or not 0 < delta < 1:
             msg = f"delta={delta!r}: a probability between 0 and 1 is expected"
             raise ValueError(msg)
-        self._check_once()
-        engine = self._runs
-        share = float(delta) / len(engine.runs)
+        engine = _seen_once(self)
+        share = float(delta) / len(engine.contenders)
         return _RISK_BOUNDS[kind](engine.best.loss, engine.best.rounds, share)
-
-    def _check_once(self) -> None:
-        record = self._recorded()
-        if record.passes > 1:
-            msg = (
-                f"epochs={record.passes}: the bounds are for rows that are seen once. Fit with "
-                "epochs=1"
-            )
-            raise ValueError(msg)
-        if record.engine.rounds == 0:
-            msg = "no row was seen yet: there is nothing to bound"
-            raise ValueError(msg)
 
     def mistake_bound(
         self, X: Any, y: Any, u: Any, gamma: float | None = None, *, column: int = 0
@@ -337,9 +298,23 @@ class SecondOrderPerceptron(ClassifyingStream):
         >>> bool(model.updates_[0] <= model.mistake_bound(X, y, u).value)
         True
         """
-        self._check_once()
+        engine = _seen_once(self)
         if gamma is not None and (not isinstance(gamma, Real) or not gamma > 0):
             msg = f"gamma={gamma!r}: a number above zero, or None, is expected"
             raise ValueError(msg)
-        found = compared(self, self._runs.best.learners, X, y, u, column)
+        found = compared(self, engine.best.learners, X, y, u, column)
         return mistake_bound(found.margins, found.energy, found.log_determinant, gamma)
+
+
+def _seen_once(estimator: SecondOrderPerceptron) -> Any:
+    """The engine of a run in which each row was seen once; any other is refused."""
+    record = estimator._recorded()
+    if record.passes > 1:
+        msg = (
+            f"epochs={record.passes}: the bounds are for rows that are seen once. Fit with epochs=1"
+        )
+        raise ValueError(msg)
+    if record.engine.rounds == 0:
+        msg = "no row was seen yet: there is nothing to bound"
+        raise ValueError(msg)
+    return record.engine

@@ -1,4 +1,4 @@
-"""SelectiveSamplingClassifier."""
+"""SelectiveSamplingClassifier: a classifier of a stream that asks for few of the labels."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ...arrays import Array
@@ -18,22 +17,34 @@ from ...online import (
     expected_mistake_bound,
     wrong_share,
 )
-from .asking import AskingStream
-from .comparing import compared
+from ...online.sampling import SamplingMethod
+from .base import all_or_nothing, begin_with_rows, numbers_in
+from .stream_classifier import (
+    ASKING_CONSTRAINTS,
+    StreamClassifier,
+    compared,
+    fit_asking,
+    learn_known_labels,
+    query_rows,
+    shaped_like_labels,
+)
 
 
-class SelectiveSamplingClassifier(AskingStream):
+class SelectiveSamplingClassifier(StreamClassifier):
     """A classifier of a stream that asks for few of the labels.
 
     Parameters
     ----------
+    kernel : str or Kernel, default="linear"
+        As in :class:`SecondOrderPerceptron`.
+    alpha : float, default=1.0
+        The ridge, above zero: the a of the papers. It always stands beside k: a smaller one makes
+        margins larger.
     strategy : {"deterministic", "randomized"}, default="deterministic"
         "deterministic": a label is asked for where the margin of a row of unit length is at most
         √(k ln t / N), after t rows and N labels, and every label is learned. "randomized": with
         probability ``b/(b + |p| + ½p²(1 + r))``, p the margin and r = xᵀA⁻¹x, and a label is
         learned if the prediction was wrong.
-    a : float, default=1.0
-        The ridge, above zero. It always stands beside k: a smaller one makes margins larger.
     k : float, default=4.0
         Of the deterministic rule: more asks more.
     b : float or "auto", default="auto"
@@ -47,7 +58,7 @@ class SelectiveSamplingClassifier(AskingStream):
         What N counts: all labels, or those of the rarer outcome, and one. With rare classes the
         margin drifts towards their absence while N grows, and nobody asks about them any more:
         "rarer" goes on.
-    kernel, form, sketch_size, budget, budget_rule, new_classes, shuffle
+    form, budget, budget_rule, new_classes, missing_features, new_features, shuffle
         As in :class:`SecondOrderPerceptron`.
     normalise : bool, default=True
         Whether rows are learned with unit length, for the linear kernel. In any case, and with any
@@ -65,12 +76,13 @@ class SelectiveSamplingClassifier(AskingStream):
     mistakes_ : float or array of shape (labels,)
         How often these were wrong, asked or not.
     label_rate_ : float
-        The share of the labels that ``fit`` asked for.
+        The share of the labels that ``fit`` and ``query`` asked for.
     n_labels_ : int or array of shape (labels,)
         Labels that were learned from or confirmed.
-    classes_, n_rounds_, coef_, dual_coef_, support_, support_vectors_, form_, kernel_, \
-n_features_in_, feature_names_in_
-        As in :class:`SecondOrderPerceptron`.
+    classes_, n_rounds_, calibration_, coef_, dual_coef_, support_, support_vectors_, form_, \
+kernel_, n_features_in_, feature_names_in_
+        As in :class:`SecondOrderPerceptron`. Probabilities are fitted to labels that were given,
+        few of which are of sure rows: they are rather too cautious.
 
     See Also
     --------
@@ -98,7 +110,7 @@ n_features_in_, feature_names_in_
     >>> from sklearn.datasets import load_digits
     >>> from squareone import SelectiveSamplingClassifier
     >>> X, y = load_digits(return_X_y=True)
-    >>> model = SelectiveSamplingClassifier(a=0.1, k=1.0).fit(X, y >= 5)
+    >>> model = SelectiveSamplingClassifier(alpha=0.1, k=1.0).fit(X, y >= 5)
     >>> bool(model.label_rate_ < 0.5)
     True
     >>> more = X[:3]
@@ -107,57 +119,99 @@ n_features_in_, feature_names_in_
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **AskingStream._parameter_constraints,
+        **ASKING_CONSTRAINTS,
         "strategy": [StrOptions({"deterministic", "randomized"})],
         "b": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
         "margin": [StrOptions({"with_row", "without_row"})],
     }
-    _shown_attributes = ("queried_", "online_decisions_", "mistakes_", "label_rate_")
+    _shown_attributes = ("queried_", "online_decisions_", "mistakes_")
+    fit_intercept = False  # with a constant feature no row is unlike those that were seen before
 
     def __init__(
         self,
-        strategy: str = "deterministic",
+        kernel: Any = "linear",
+        alpha: float = 1.0,
         *,
-        a: float = 1.0,
+        strategy: str = "deterministic",
         k: float = 4.0,
         b: float | str = "auto",
         margin: str = "with_row",
         count: str = "labels",
-        kernel: Any = "linear",
         form: str = "auto",
-        sketch_size: int = 10,
         budget: int | None = None,
         budget_rule: str = "smallest",
         normalise: bool = True,
         new_classes: str = "refuse",
+        missing_features: str = "refuse",
+        new_features: str = "refuse",
         shuffle: bool = False,
         random_state: Any = None,
     ) -> None:
+        self.kernel = kernel
+        self.alpha = alpha
         self.strategy = strategy
-        self.a = a
         self.k = k
         self.b = b
         self.margin = margin
         self.count = count
-        self.kernel = kernel
         self.form = form
-        self.sketch_size = sketch_size
         self.budget = budget
         self.budget_rule = budget_rule
         self.normalise = normalise
         self.new_classes = new_classes
+        self.missing_features = missing_features
+        self.new_features = new_features
         self.shuffle = shuffle
         self.random_state = random_state
 
-    def _rule(self) -> Rule:
+    def _method(self) -> SamplingMethod:
+        rule: Rule
         if self.strategy == "deterministic":
-            return Deterministic(float(self.k), self.count == "rarer")
-        seed = self._record.extra.get("seed")
-        if seed is None:
-            rng = check_random_state(0 if self.random_state is None else self.random_state)
-            seed = self._record.extra["seed"] = int(rng.randint(2**31 - 1))
-        b = None if isinstance(self.b, str) else float(self.b)
-        return Randomised(b, seed, with_row=self.margin == "with_row")
+            rule = Deterministic(float(self.k), self.count == "rarer")
+        else:
+            b = None if isinstance(self.b, str) else float(self.b)
+            rule = Randomised(b, 0, with_row=self.margin == "with_row")
+        return SamplingMethod(float(self.alpha), rule, self.new_classes == "add")
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Go through rows as if labels were seen only as far as they are asked for.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or Stream of shape (n, d)
+            Rows.
+        y : array-like of shape (n,) or (n, labels)
+            All labels: classes, or an indicator matrix.
+
+        Returns
+        -------
+        self
+
+        Notes
+        -----
+        **Cost**: a margin for every row and column, and an update for every label that is learned;
+        two numbers for every row and column are kept.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from squareone import SelectiveSamplingClassifier
+        >>> X, y = load_digits(return_X_y=True)
+        >>> SelectiveSamplingClassifier(alpha=0.1, k=1.0).fit(X, y).queried_.shape
+        (1797,)
+        """
+        self._forget()
+        with all_or_nothing(self, np.inf):
+            Y, margins, asked, _ = fit_asking(self, X, y)
+            record = self._record
+            self.queried_ = shaped_like_labels(self, asked)
+            self.online_decisions_ = record.targets.shaped(margins)
+            if record.targets.multilabel:
+                self.mistakes_: Any = np.count_nonzero(margins * Y <= 0, axis=0)
+            else:
+                exclusive = record.engine.exclusive
+                self.mistakes_ = float(wrong_share(margins, Y, exclusive=exclusive).sum())
+        return self
 
     def query(self, X: Any) -> Array:
         """Which labels are wanted of the rows that come next.
@@ -185,9 +239,11 @@ n_features_in_, feature_names_in_
         >>> model.query([[1.0, 1.0], [0.0, 0.0]])  # nothing is learned from zeros
         array([ True, False])
         """
-        return self._decide(X)
+        return query_rows(self, X)
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, given: Any = None) -> Self:
+    def partial_fit(
+        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, *, given: Any = None
+    ) -> Self:
         """Take labels that were asked for.
 
         Parameters
@@ -198,6 +254,8 @@ n_features_in_, feature_names_in_
             Their classes, or an indicator matrix.
         classes : array-like of shape (k,), optional
             All classes there will be, in the first call; by default those of ``y``.
+        sample_weight : array-like of shape (b,), optional
+            Weights of the rows, at or above zero. A row of weight zero is left out.
         given : array-like of bool of shape (b, labels), optional
             Which labels of an indicator matrix are known; by default all.
 
@@ -207,6 +265,9 @@ n_features_in_, feature_names_in_
 
         Notes
         -----
+        Rows beyond those that :meth:`query` asked about count as seen, too: labels may be there
+        from the start.
+
         **Cost**: an update for every label that is learned.
 
         Examples
@@ -217,33 +278,27 @@ n_features_in_, feature_names_in_
         >>> model.partial_fit(np.empty((0, 2)), []).n_labels_  # nobody has answered
         2
         """
-        fresh = not hasattr(self, "_record")
-        try:
-            if fresh:
-                self._first(X, y, classes)
-            self._learn_given(X, y, given)
-        except BaseException:
-            if fresh:
-                self._forget()
-            raise
+        with all_or_nothing(self, numbers_in(X)):
+            if not hasattr(self, "_record"):
+                begin_with_rows(self, X, y, classes, sample_weight)
+            learn_known_labels(self, X, y, given, sample_weight)
         return self
 
     @property
     def n_labels_(self) -> Any:
         """Labels that were given: a number, or (labels,)."""
-        labels = self._sampler.labels
-        return labels.copy() if self._recorded().targets.multilabel else int(labels[0])
+        record = self._recorded()
+        labels = record.engine.labels
+        return labels.copy() if record.targets.multilabel else int(labels[0])
 
-    def _tell(self, Y: Array, margins: Array, asked: Array, order: Array) -> None:
-        targets = self._recorded().targets
-        self.queried_ = self._shaped(asked)
-        self.online_decisions_ = targets.shaped(margins)
-        self.label_rate_ = float(asked.mean())
-        if targets.multilabel:
-            self.mistakes_: Any = np.count_nonzero(margins * Y <= 0, axis=0)
-        else:
-            exclusive = self._sampler.exclusive
-            self.mistakes_ = float(wrong_share(margins, Y, exclusive=exclusive).sum())
+    @property
+    def label_rate_(self) -> float:
+        """The share of the labels that were asked for, of those that could have been."""
+        sampler = self._recorded().engine
+        if sampler.offered == 0:
+            msg = "no row was asked about yet: label_rate_ is there after query or fit"
+            raise AttributeError(msg)
+        return sampler.asked / sampler.offered
 
     def mistake_bound(
         self, X: Any, y: Any, u: Any, gamma: float = 1.0, *, column: int = 0
@@ -277,12 +332,13 @@ n_features_in_, feature_names_in_
         >>> X = np.random.default_rng(0).normal(size=(500, 3))
         >>> u = np.array([1.0, -1.0, 0.0])
         >>> y = X @ u > 0
-        >>> model = SelectiveSamplingClassifier("randomized", b=1.0).fit(X, y)
+        >>> model = SelectiveSamplingClassifier(strategy="randomized", b=1.0).fit(X, y)
         >>> bool(model.mistakes_ <= model.mistake_bound(X, y, u).value)
         True
         """
-        fits = self.strategy == "randomized" and self.margin == "with_row"
-        if not fits or isinstance(self.b, str):
+        engine = self._recorded().engine
+        rule = engine.rule
+        if not isinstance(rule, Randomised) or not rule.with_row or rule.b is None:
             msg = (
                 'the bound is for strategy="randomized" and margin="with_row", with a number for b'
             )
@@ -290,13 +346,13 @@ n_features_in_, feature_names_in_
         if not isinstance(gamma, Real) or not gamma > 0:
             msg = f"gamma={gamma!r}: a number above zero is expected"
             raise ValueError(msg)
-        if self._sampler.exclusive:
+        if engine.exclusive:
             msg = (
                 "labels of more than two classes are asked for by the two largest margins: the "
                 "bound is for two classes, or for a label of an indicator matrix"
             )
             raise ValueError(msg)
-        found = compared(self, self._sampler.learners, X, y, u, column)
+        found = compared(self, engine.learners, X, y, u, column)
         return expected_mistake_bound(
-            found.margins, found.energy, found.log_determinant, float(gamma), float(self.b)
+            found.margins, found.energy, found.log_determinant, float(gamma), rule.b
         )

@@ -1,1 +1,1 @@
-"""Solvers by a factorisation of the whole system."""
+"""Exact solvers: one factorisation of the kernel matrix, or of the features, for every λ."""

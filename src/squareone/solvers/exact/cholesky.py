@@ -11,6 +11,7 @@ from ...arrays import (
     blocks,
     cholesky,
     cholesky_solve,
+    cholesky_workspace,
     column_square_sums,
     copy_triangle,
     inverse_product,
@@ -20,13 +21,26 @@ from ...arrays import (
     triangular_product,
 )
 from ...errors import NotPositiveSemidefiniteError, SingularSystemError
-from ..contract import Factor, Visitor, shown_of
+from ..contract import Candidate, Factor, KeptRows, SolverInput, Task, Visitor, Work, shown_of
+from ..cost_counts import (
+    after_width_search,
+    counted,
+    during,
+    factorisation_work,
+    kernel_matrix_work,
+    path_length,
+    path_work,
+    row_visits,
+    width_search_work,
+)
 from .folds import solve_fold
 from .spectral import not_semidefinite
 from .symmetric_system import SymmetricSystem
 
 # A bound on the relative error below which nobody asks for the condition number itself.
 _NO_DOUBT = {np.dtype(np.float64): 1e-8, np.dtype(np.float32): 1e-3}
+# Up to this share of the rows their rows of the inverse cost less than the inverse of the factor.
+_FEW_OF = 1 / 8
 
 
 class CholeskyFactor(Factor):
@@ -62,11 +76,22 @@ class CholeskyFactor(Factor):
         self._diagonal = np.diagonal(system.matrix).copy()
         self._several = several or given
         self._alpha: float | None = None
+        self._inverse_rows = KeptRows()
         self._touched = False
         if self._several:
             copy_triangle(system.matrix, to_upper=True)
         if given:
             self._check_semidefinite()
+
+    @classmethod
+    def build(cls, problem: SolverInput, system: SymmetricSystem | None) -> CholeskyFactor:
+        """For the λ that a fit asks for: one that is given is factored at once."""
+        assert system is not None
+        several = not isinstance(problem.alpha, float)
+        factor = cls(system, several=several, given=problem.given)
+        if isinstance(problem.alpha, float):
+            factor.factor(problem.alpha)
+        return factor
 
     def _check_semidefinite(self) -> None:
         n = self.n
@@ -127,6 +152,15 @@ class CholeskyFactor(Factor):
             self._complements, self._alpha = diagonal, alpha
         return self._complements
 
+    def _complements_of(self, alpha: float, some: Array) -> Array:
+        """:meth:`complements` (q,) of some rows, by their rows of the inverse: 2n²q flops."""
+        inverse = self._inverse_rows.of(alpha, some, lambda: self._rows_of_inverse(some))
+        diagonal = inverse[np.arange(some.size), some].astype(np.float64)
+        u = self.weighting.direction
+        if u is not None:
+            diagonal -= np.square(u[some], dtype=np.float64) * self._share_of_u()
+        return diagonal
+
     def inverse_times(self, B: Array) -> Array:
         """The inverse without the direction u, at the current λ, times ``B`` (n, m) → (n, m)."""
         self.complements()  # L becomes its inverse
@@ -144,6 +178,12 @@ class CholeskyFactor(Factor):
         return 1.0 / (self.system.tau + self.shift)
 
     def visit(self, alphas: Array, visitor: Visitor, sample: Array | None = None) -> None:
+        if sample is not None and alphas.size == 1:
+            self.factor(float(alphas[0]))
+            if self._complements is None and sample.size <= _FEW_OF * self.n:
+                complements = self._complements_of(float(alphas[0]), sample)
+                visitor(sample, self.solutions[sample][:, :, None], complements[:, None])
+                return
         t = self.targets.shape[1]
         residuals = np.empty((self.n, t, alphas.size), self.targets.dtype)
         complements = np.empty((self.n, alphas.size))
@@ -202,20 +242,37 @@ class CholeskyFactor(Factor):
             energies[:, i] /= self._excess(float(alpha))
         return energies / self.system.unit
 
-    def sensitivities(self, alpha: float, queries: Array) -> Array:
+    def sensitivities(self, alpha: float, queries: Array, some: Array | None = None) -> Array:
+        """Of some rows by their rows of the inverse: 2n²q flops once, 2nqm for new rows."""
         self.factor(alpha)
-        self.complements()  # L becomes its inverse
+        inverse = None
+        if some is None:
+            self.complements()  # L becomes its inverse
+        else:
+            inverse = self._inverse_rows.of(alpha, some, lambda: self._rows_of_inverse(some))
         Q = self.system.queries(queries)
         u, excess = self.weighting.direction, self._excess(alpha)
         along = None if u is None else product(Q.T, u[:, None])[:, 0]
-        found = inverse_product(self.system.matrix, Q, in_place=True)
+        if inverse is None:
+            found = inverse_product(self.system.matrix, Q, in_place=True)
+        else:
+            found = product(inverse, Q)
         if excess != 1.0:
             found /= found.dtype.type(excess)
+        rows = slice(None) if some is None else some
         if u is not None and along is not None:
             # less the share of u in the inverse, and the share of the mean: u² = √w u/‖√w‖
             share = 1.0 / self.weighting.total_root - along * (self._share_of_u() / excess)
-            found = add_rank_one(found, u, share.astype(found.dtype))
-        return self.weighting.scale(found)
+            found = add_rank_one(found, u[rows], share.astype(found.dtype))
+        return self.weighting.scale(found, rows)
+
+    def _rows_of_inverse(self, some: Array) -> Array:
+        """Rows (q, n) of the inverse at the current λ, from L or from its inverse."""
+        units = np.zeros((some.size, self.n), self.targets.dtype)
+        units[np.arange(some.size), some] = 1.0
+        if self._complements is None:
+            return cholesky_solve(self.system.matrix, units.T).T
+        return inverse_product(self.system.matrix, units.T, in_place=True).T
 
     def variances(self, alpha: float, queries: Array, prior: Array) -> Array:
         self.factor(alpha)
@@ -258,3 +315,84 @@ class CholeskyFactor(Factor):
             rcond = reciprocal_condition(self.system.matrix, norm)
             self._condition = 1.0 / rcond if rcond > 0 else np.inf
         return min(bound, eps * self._condition)
+
+
+def cholesky_is_safe(system: SymmetricSystem, alpha: float) -> bool:
+    """Whether λ is well above the rounding of the matrix."""
+    rounding = 16.0 * float(np.finfo(system.matrix.dtype).eps) * system.norm
+    return alpha / system.unit / system.weighting.unit >= rounding
+
+
+# --- what it costs ---
+
+#: λ values a bracketed search factors at, in float32 (twice as fast) and in float64.
+SEARCH_STEPS = (7, 1)
+
+
+def cholesky_cost(task: Task) -> Candidate:
+    """A factorisation for every λ that is looked at."""
+    n, m = task.n, task.largest_fold
+    refused = ""
+    if task.alphas == 1:
+        form = "one Cholesky factorisation"
+        work = [
+            *kernel_matrix_work(task, n),
+            *during("factorisation", [counted(task, "cholesky", n**3 / 3, n)]),
+            Work("pass", 1.0 * n * n * task.itemsize, n, task.bits, stage="coefficients"),
+        ]
+        if row_visits(task):
+            work.append(Work("inverse", n**3 / 3, n, task.bits, stage="leave-one-out values"))
+    elif task.alphas == "auto":
+        form = "bracketed search, a factorisation per step"
+        work = _search(task)
+        if not task.smooth:
+            refused = (
+                'alpha="auto" is searched by squared error and for all targets at once; give a '
+                "sequence of alphas"
+            )
+    else:
+        form = "a Cholesky factorisation per alpha"
+        work = [
+            *kernel_matrix_work(task, n),
+            *during("path", factorisation_work(task, n, path_length(task))),
+            *_once_more(task, n),
+        ]
+    numbers = n * n + cholesky_workspace(n) + 2.0 * m * m + 3.0 * TILE * m
+    return after_width_search(task, "cholesky", work, numbers, form, refused)
+
+
+def _once_more(task: Task, n: int) -> list[Work]:
+    """The best λ again, which a round number of flops leaves out; or those of all targets."""
+    again = min(path_length(task), task.t) if task.per_target else 1
+    factor = Work("cholesky", again * n**3 / 3, n, task.bits, stage="coefficients")
+    inverse = Work("inverse", again * n**3 / 3, n, task.bits, stage="leave-one-out values")
+    solved = counted(task, "product", (again - 1) * 2.0 * n * n * task.t, task.t)
+    return [factor, *during("coefficients", [solved]), inverse]
+
+
+def _search(task: Task) -> list[Work]:
+    """For the best λ, after that of the width if there is one, which has come close to it."""
+    n = task.n
+    if width_search_work(task):
+        return [
+            *kernel_matrix_work(task, n),
+            *during("path", factorisation_work(task, n, SEARCH_STEPS[1])),
+        ]
+    single, double = SEARCH_STEPS if task.itemsize == 8 else (0, sum(SEARCH_STEPS))
+    start = subset_size(n)
+    small = [
+        counted(task, "eigh", 9.0 * start**3, start),
+        *path_work(task, start, start, in_flops=False),
+    ]
+    return [
+        *kernel_matrix_work(task, n),
+        *kernel_matrix_work(task, n, times=float(single > 0)),  # in float32 there is only one
+        *during("search in float32", factorisation_work(task, n, single, 32)),
+        *during("path", factorisation_work(task, n, double)),
+        *during("start of the search", small),
+    ]
+
+
+def subset_size(n: int) -> int:
+    """Rows on which a bracketed search looks for its start."""
+    return min(n, 1000, max(256, n // 5))

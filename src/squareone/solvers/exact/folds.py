@@ -1,4 +1,4 @@
-"""Errors of fits without a set of rows, in closed form: e_I = (I − H_II)⁻¹ r_I."""
+"""Held-out errors of folds in closed form: e_I = (I − H_II)⁻¹ r_I."""
 
 from __future__ import annotations
 

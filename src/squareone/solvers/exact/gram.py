@@ -3,17 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ...arrays import Array
-from ...decompositions import eigh
+from ...decompositions import LARGEST_EIGENPROBLEM, eigh
 from ...rows import Rows
-from ..contract import gram_by_blocks
+from ...rows.base import gram_blocks
+from ..basis_factor import gram_by_blocks
+from ..contract import Candidate, Factor, SolverInput, Task, Work
+from ..cost_counts import (
+    SPARSE_ROW,
+    columns_of,
+    counted,
+    during,
+    path_numbers,
+    path_work,
+    row_visits,
+    scoring_stage,
+)
 from .feature_matrix import CentredRows
 from .folds import errors_of_thin_basis
 from .ridge import RidgeFactor
+from .spectral import SpectralFactor, spectral_cost
+from .symmetric_system import SymmetricSystem
 
 
 class GramFactor(RidgeFactor):
@@ -37,6 +52,13 @@ class GramFactor(RidgeFactor):
         self._set_base()
         self.alpha_units = rows.alpha_units
         self.largest = self.rounded = rows.in_user_units(float(np.max(self.squares, initial=0.0)))
+
+    @classmethod
+    def build(cls, problem: SolverInput, system: SymmetricSystem | None) -> Factor:
+        """Of XᵀX; of XXᵀ, which is the kernel matrix, where that is smaller."""
+        if system is not None:
+            return SpectralFactor.build(problem, system)
+        return cls(CentredRows.of(problem.X, problem.weighting()), problem.Y)
 
     def taken(self, rows: slice | Array) -> Rows:
         return self.rows.rows[rows]
@@ -78,3 +100,41 @@ class GramFactor(RidgeFactor):
     def variances(self, alpha: float, queries: Array, prior: Array) -> Array:
         left = self.rows.leftover_variances(queries, self.axes, self.gains(alpha), alpha)
         return left + self._variance_of_mean(alpha)
+
+
+def gram_cost(task: Task) -> Candidate:
+    """Of XᵀX, or XXᵀ where that is smaller."""
+    n, d, m = task.n, task.d, task.largest_fold
+    if n <= d:
+        return replace(spectral_cost(task), solver="gram", form="eigendecomposition of XXᵀ")
+    visits = row_visits(task)
+    first, turning, kind = 1.0 * n * d * d, 2.0 * n * d * d, "gram"
+    if task.sparse:
+        first, turning, kind = 2 * SPARSE_ROW * task.stored**2 / n, 2.0 * task.stored * d, "sparse"
+    factorisation = [counted(task, kind, first, d), counted(task, "eigh", 9.0 * d**3, d, 64)]
+    # the second pass is repeated for every visit, of which the last is that of the best λ
+    second = counted(task, kind, turning, d, times=max(visits - 1.0, 0.0))
+    last = Work(kind, turning * (visits > 0), d, task.bits, stage="leave-one-out values")
+    work = (
+        *during("factorisation", factorisation),
+        *during(scoring_stage(task), [second]),
+        last,
+        *path_work(task, n, d),
+    )
+    refused = (
+        "" if d <= LARGEST_EIGENPROBLEM else f"LAPACK stops at {LARGEST_EIGENPROBLEM:,} features"
+    )
+    block, sums = gram_blocks(n, d)
+    summing = (sums + 1.0 + task.threads) * d * d + 3.0 * task.threads * min(n, block) * d
+    folds = 3.0 * m * (d + 1) + 6.0 * (d + 1) ** 2 if m else 0.0
+    # for what is asked later; what is read block by block is read again
+    rows = 0.0 if task.streamed else task.row_bytes * (task.copied + task.kept)
+    path = 2.0 * d * d + path_numbers(task, d) + folds
+    needed = max(summing, 4.0 * d * d, path)
+    return Candidate(
+        "gram",
+        work,
+        8.0 * needed + rows + task.itemsize * columns_of(task),
+        "eigendecomposition of XᵀX, two passes",
+        refused,
+    )

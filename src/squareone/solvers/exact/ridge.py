@@ -11,7 +11,7 @@ import numpy as np
 from ...arrays import Array, blocks
 from ...rows import Rows
 from ...threads import for_each
-from ..contract import BasisFactor
+from ..basis_factor import BasisFactor
 
 
 class RidgeFactor(BasisFactor):
@@ -76,12 +76,14 @@ class RidgeFactor(BasisFactor):
     def view(self, queries: Any) -> Array:
         return self.other_times(queries, self.axes).T
 
-    def sensitivities(self, alpha: float, queries: Any) -> Array:
+    def sensitivities(self, alpha: float, queries: Any, some: Array | None = None) -> Array:
         turned = self.axes @ (self.gains(alpha)[:, None] * self.view(queries))
+        if some is not None:
+            return self._with_mean(self.block_times(turned, self.taken(some), some), some)
         found = np.empty((queries.shape[0], self.n), self.targets.dtype)
         for rows, block in self.passes():
             found[:, rows] = self.block_times(turned, block, rows).T
-        return self._with_mean(found.T)
+        return self._with_mean(found.T, None)
 
     def energies(self, alphas: Array) -> Array:
         """(ỹᵀỹ − gᵀ(S² + λ)⁻¹g) / λ: a difference, as the leverages are here."""

@@ -4,10 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...arrays import Array
-from ...decompositions import eigh
+from ...arrays import TILE, Array
+from ...decompositions import LARGEST_EIGENPROBLEM, eigh
 from ...errors import NotPositiveSemidefiniteError
-from ..contract import BasisFactor, shrinkage
+from ..basis_factor import BasisFactor, shrinkage
+from ..contract import Candidate, KeptRows, SolverInput, Task
+from ..cost_counts import (
+    after_width_search,
+    counted,
+    during,
+    kernel_matrix_work,
+    path_length,
+    path_numbers,
+    path_work,
+    scoring_stage,
+)
 from .folds import errors_of_square_basis
 from .symmetric_system import SymmetricSystem
 
@@ -37,8 +48,15 @@ class SpectralFactor(BasisFactor):
         self.alpha_units = system.alpha_units
         self._top = float(np.max(self.squares, initial=0.0))
         self._rounded = max(self._top, system.rounded)
+        self._inverse_rows = KeptRows()
         self.largest = self._top * system.unit * self.weighting.unit
         self.rounded = self._rounded * system.unit * self.weighting.unit
+
+    @classmethod
+    def build(cls, problem: SolverInput, system: SymmetricSystem | None) -> SpectralFactor:
+        """Of the kernel matrix; every λ can be asked for."""
+        assert system is not None
+        return cls(system, given=problem.given)
 
     def basis(self, rows: slice | Array) -> Array:
         return self.vectors[rows]
@@ -65,6 +83,15 @@ class SpectralFactor(BasisFactor):
     @property
     def takes_rows(self) -> bool:  # type: ignore[override]
         return self.system.takes_rows
+
+    def sensitivities(self, alpha: float, queries: Array, some: Array | None = None) -> Array:
+        """Of some rows by their rows of the inverse: n²q multiplications once, nqm for new rows."""
+        if some is None:
+            return super().sensitivities(alpha, queries)
+        rows = self._inverse_rows.of(
+            alpha, some, lambda: (self.vectors[some] * self.gains(alpha)) @ self.vectors.T
+        )
+        return self._with_mean(rows @ self.system.queries(queries), some)
 
     def view(self, queries: Array) -> Array:
         return self.vectors.T @ self.system.queries(queries)
@@ -103,4 +130,22 @@ def not_semidefinite(what: str) -> str:
         f"the precomputed kernel matrix is not positive semidefinite: {what}. A kernel matrix "
         "k(x_i, x_j) is expected, not a matrix of distances; check that rows and columns are in "
         "the same order"
+    )
+
+
+def spectral_cost(task: Task) -> Candidate:
+    """An eigendecomposition of the kernel matrix, then every λ."""
+    n, m = task.n, task.largest_fold
+    folds = counted(task, "product", path_length(task) * 2 * task.fold_work * n, TILE)
+    work = [
+        *kernel_matrix_work(task, n),
+        *during("factorisation", [counted(task, "eigh", 9.0 * n**3, n)]),
+        *path_work(task, n, n),
+        *during(scoring_stage(task), [folds]),
+    ]
+    refused = "" if n <= LARGEST_EIGENPROBLEM else f"LAPACK stops at {LARGEST_EIGENPROBLEM:,} rows"
+    after = 2.0 * m * n + 2.0 * m * m + path_numbers(task, n)
+    numbers = n * n + max(2.0 * n * n + 6 * n, after)
+    return after_width_search(
+        task, "spectral", work, numbers, "eigendecomposition, every alpha", refused
     )

@@ -5,10 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from ...arrays import Array
-from ...decompositions import BlockedQR, svd
-from ..contract import BasisFactor, gram_by_blocks, shrinkage
+from ...decompositions import BlockedQR, longest_part, svd
+from ..basis_factor import BasisFactor, gram_by_blocks, shrinkage
+from ..contract import Candidate, SolverInput, Task, Work
+from ..cost_counts import columns_of, counted, during, path_numbers, path_work
 from .feature_matrix import CentredRows
 from .folds import errors_of_square_basis, errors_of_thin_basis
+from .symmetric_system import SymmetricSystem
 
 
 class SvdFactor(BasisFactor):
@@ -38,6 +41,11 @@ class SvdFactor(BasisFactor):
         if not self.wide:
             self.base_residuals = self.targets - self.vectors @ self.projections
         self.largest = self.rounded = rows.in_user_units(float(np.max(self.squares, initial=0.0)))
+
+    @classmethod
+    def build(cls, problem: SolverInput, system: SymmetricSystem | None) -> SvdFactor:
+        """Of the features of the rows."""
+        return cls(CentredRows.of(problem.X, problem.weighting()), problem.Y)
 
     def _decompose_tall(self, n: int, d: int) -> None:
         """QR of (u, X̃) by row blocks, then the SVD of the small triangle that belongs to X̃."""
@@ -145,3 +153,26 @@ def _reflect(u: Array, A: Array) -> Array:
     v[0] += 1.0  # u is positive: no cancellation
     A -= np.outer(v, (v @ A) / v[0])  # |v|² = 2 v₀
     return A
+
+
+def svd_cost(task: Task) -> Candidate:
+    """QR by blocks and the SVD of what is small, then every λ."""
+    n, d, m = task.n, task.d, task.largest_fold
+    small, long = min(n, d), max(n, d)
+    factorisation = [
+        counted(task, "qr", 6.0 * n * d * small, small),
+        counted(task, "svd", 20.0 * small**3, small),
+        Work("pass", 8.0 * n * d * task.itemsize, n, task.bits),
+    ]
+    work = (*during("factorisation", factorisation), *path_work(task, n, small))
+    form = "QR by row blocks, then SVD" if n > d else "QR of the transposed features, then SVD"
+    k = small + 1
+    part = longest_part(k)
+    kept = long * k * (1 if n > d else 2)
+    at_once = 3.0 * min(long, task.threads * part) * k + 3.0 * (1 + long // part) * k * k
+    folds = 2.0 * m * k + 4.0 * k * k if n > d else 2.0 * m * n + 2.0 * m * m
+    path = path_numbers(task, small) + (folds if m else 0.0)
+    needed = kept + max(at_once, 4.0 * k * k, path) + columns_of(task) + n * d * task.copied
+    dense = "more features than rows: sparse rows would have to be made dense"
+    refused = dense if task.sparse and n <= d else ""
+    return Candidate("svd", work, task.itemsize * needed, form, refused)

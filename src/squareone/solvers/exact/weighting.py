@@ -1,4 +1,4 @@
-"""How row weights and an unpenalised intercept enter: a square root and one direction.
+"""Row weights and the unpenalised intercept: a square root and one direction.
 
 With weights w the problem is the unweighted one for rows scaled by √w. An intercept makes the
 fit blind to the direction u = √w / ‖√w‖: targets and kernel (or features) are projected onto its
@@ -67,6 +67,13 @@ class Weighting:
         if u is not None:
             dtype, u = u.dtype, (root / np.linalg.norm(root)).astype(u.dtype)
         return Weighting(self.n, root.astype(dtype), u, self.unit)
+
+    def shares(self, rows: Array) -> Array:
+        """w / Σw of some rows (m,), in float64."""
+        if self.root is None:
+            return np.full(rows.size, 1.0 / self.n)
+        w = np.square(self.root, dtype=np.float64)
+        return w[rows] / w.sum()
 
     @property
     def total_root(self) -> float:

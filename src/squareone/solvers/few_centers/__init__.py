@@ -1,1 +1,1 @@
-"""Solvers for models of few centers."""
+"""Solvers for few centers: coefficients belong to some points, whatever the number of rows."""

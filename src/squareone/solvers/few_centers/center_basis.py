@@ -26,7 +26,7 @@ from ...kernels import Kernel
 from ...kernels.tiles import kernel_matrix, origin_of
 from ...rows import Rows, rows_of
 from ...threads import for_each
-from .dropped_centers import Gone
+from .dropped_centers import DroppedDirections
 
 # Rows in one piece of work of a core, and centers at a time: a strip that is not cut is contiguous,
 # and passes over it are faster by a third than over a smaller tile.
@@ -34,6 +34,8 @@ STRIP, _WIDE = 256, 4096
 #: Bytes of a block of kernel values: with the most matrix products run at full speed, with the
 #: least nearly so.
 LEAST_BLOCK, MOST_BLOCK = 2**23, 2**26
+# Rounding of a kernel value, in units of eps: that of the factor of so few centers is smaller.
+_FEW = 16
 # Beyond these, squares of kernel values leave the range of the type.
 _SAFE = {np.dtype(np.float64): (1e-100, 1e100), np.dtype(np.float32): (1e-12, 1e12)}
 
@@ -56,16 +58,22 @@ class CenterBasis:
         With numbers for parameters.
     points : array (r, d) or CSR matrix
         The independent centers.
+    asked : array (m, d) or CSR matrix
+        All centers that were asked for.
     kept, dropped : array
-        Which of the centers asked for these are, in this order, and which ones depend on them:
+        Which of these the independent ones are, in this order, and which ones depend on them:
         equal points, or points that rounding cannot tell from combinations of others.
     factor : array (r, r)
         L, lower triangular with K = LLᵀ for the kernel matrix between the points over unit.
+    dropped_features : array (m − r, r)
+        L⁻¹k(z) of the dropped centers z, in the order of ``dropped``.
+    resolution : float
+        What the others leave of k(z, z) / unit for a dropped center z is at most this.
     unit : float
         A power of two; one unless kernel values are extreme.
     condition : float
         An estimate of that of K.
-    gone : Gone or None
+    gone : DroppedDirections or None
         Some of the dropped ones, where float64 could have told them from the others.
 
     Notes
@@ -79,14 +87,17 @@ class CenterBasis:
     factor: Array
     kept: Array
     dropped: Array
+    dropped_features: Array
+    resolution: float
     condition: float
-    gone: Gone | None = None
+    gone: DroppedDirections | None = None
 
     def __init__(
         self, kernel: Kernel, points: Any, dtype: np.dtype, *, compact: bool = False
     ) -> None:
         self.kernel = kernel
         self.dtype = dtype
+        self.asked = points
         self._factor(points.astype(np.float64, copy=False), dtype if compact else np.dtype(float))
         self._casts: dict[np.dtype, Array] = {}
         self.points = points if self.dropped.size == 0 else points[self.kept]
@@ -97,7 +108,7 @@ class CenterBasis:
     def _factor(self, points: Any, dtype: np.dtype) -> None:
         """Plain Cholesky where that is safe, which is several times as fast; else with pivots.
 
-        There is one square at a time, and where some centers are dropped the factor beside it.
+        There is one square at a time, and where some centers are dropped what is kept of it.
         """
         K = self._matrix(points)
         low, high = _SAFE[self.dtype]
@@ -107,11 +118,12 @@ class CenterBasis:
         if self.unit != 1.0:
             K /= self.unit
         m, norm = K.shape[0], frobenius_norm(K)
-        share = m * float(np.finfo(self.dtype).eps)
+        share = max(m, _FEW) * float(np.finfo(self.dtype).eps)
+        self.resolution = share * peak / self.unit
         order, rank = np.arange(m), m
         try:
             cholesky(K)
-            independent = bool((np.square(np.diagonal(K)) > share * peak / self.unit).all())
+            independent = bool((np.square(np.diagonal(K)) > self.resolution).all())
         except SingularSystemError:
             independent = False
         if not independent:
@@ -120,10 +132,13 @@ class CenterBasis:
             if self.unit != 1.0:
                 K /= self.unit
             rank, order = pivoted_cholesky(K, share)
-            self.gone = Gone.of(K, rank, diagonal[order] / self.unit, points[order])
+            self.gone = DroppedDirections.of(K, rank, diagonal[order] / self.unit, points[order])
+        last = rank + np.argsort(order[rank:])
+        self.dropped_features = K[last, :rank].astype(dtype)
+        if rank < m:
             K = np.ascontiguousarray(K[:rank, :rank], dtype=dtype)
         clear_upper(K)
-        self.kept, self.dropped = order[:rank], np.sort(order[rank:])
+        self.kept, self.dropped = order[:rank], order[last]
         rcond = reciprocal_condition(K, norm) if rank else 1.0
         self.condition = 1.0 / rcond if rcond > 0 else np.inf
         self.factor = K.astype(dtype, copy=False)

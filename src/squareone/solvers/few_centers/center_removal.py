@@ -5,54 +5,150 @@ center i: b_i its row of K̃, g_i = (M⁻¹b_i)_i, s_i = 1 − h_i, c_i' = c_i �
 in the fit without the row, e_i the error of that fit. Without the center as well the error is
 
     e_i + (g_i / s_i) c_i' / ((M⁻¹)_ii + g_i² / s_i).
+
+The features L⁻¹k(z) of the centers that stay span what can still be fitted. Where a center was
+dropped because it depends on others, it brings back what these take away.
 """
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...arrays import Array, blocks, symmetric_of
 from ...decompositions import eigh
+from .center_basis import CenterBasis
 from .feature_sums import FeatureSums
 
 if TYPE_CHECKING:
     from .rectangle import RectangleFactor
 
+# Centers whose directions are computed at a time.
+_CENTERS = 512
+
+
+class CenterRows:
+    """Which row each center is, and what goes with the rows that are left out.
+
+    Parameters
+    ----------
+    basis : CenterBasis
+    asked : array (m,)
+        Which of the rows each center asked for is; −1 for one that is no row.
+
+    Attributes
+    ----------
+    asked : array (m,)
+    """
+
+    def __init__(self, basis: CenterBasis, asked: Array) -> None:
+        self.asked = asked
+        self._basis = basis
+        self._kept, self._dropped = asked[basis.kept], asked[basis.dropped]
+
+    @cached_property
+    def alone(self) -> tuple[Array, Array]:
+        """Rows (p,), ascending, that take a function along when they alone are left out.
+
+        And the center (p,) of each, whose function it is. A row whose center the others, together
+        with those that were dropped, still span is not among them.
+        """
+        there = np.flatnonzero(self._kept >= 0)
+        order = there[np.argsort(self._kept[there], kind="stable")]
+        order = order[~self._spanned_by_dropped(order)]
+        return self._kept[order], order
+
+    def _spanned_by_dropped(self, places: Array) -> Array:
+        """Whether dropped centers of other rows stand in for each of some centers (p,).
+
+        **Cost**: r²p flops, and 2rp for each dropped center; nothing where there is none.
+        """
+        found = np.zeros(places.size, bool)
+        if self._dropped.size == 0:
+            return found
+        for piece in blocks(places.size, _CENTERS):
+            some = places[piece]
+            directions = self.directions(some)
+            parts = self._basis.dropped_features.astype(np.float64, copy=False) @ directions
+            parts[self._dropped[:, None] == self._kept[some]] = 0.0  # the same row goes, too
+            found[piece] = np.square(parts).sum(axis=0) > self._basis.resolution
+        return found
+
+    def among(self, rows: slice | Array) -> tuple[Array, Array]:
+        """Places of rows that alone take a function along, and which centers they are."""
+        own_rows, centers = self.alone
+        if isinstance(rows, slice):
+            low, high = np.searchsorted(own_rows, [rows.start, rows.stop])
+            return own_rows[low:high] - rows.start, centers[low:high]
+        _, places, which = np.intersect1d(rows, own_rows, assume_unique=True, return_indices=True)
+        return places, centers[which]
+
+    def lost_with(self, removed: Array) -> Array:
+        """Directions of features (r, q), orthonormal, that are gone without rows ``removed``.
+
+        **Cost**: 2rp² flops for p centers among these rows, beside r²p.
+        """
+        gone = np.flatnonzero(np.isin(self._kept, removed))
+        directions, _ = np.linalg.qr(self.directions(gone))
+        stay = ~np.isin(self._dropped, removed)
+        if gone.size == 0 or not stay.any():
+            return directions
+        parts = self._basis.dropped_features[stay].astype(np.float64, copy=False) @ directions
+        _, sizes, turn = np.linalg.svd(parts, full_matrices=True)
+        spanned = int(np.count_nonzero(np.square(sizes) > self._basis.resolution))
+        return directions @ turn[spanned:].T
+
+    def directions(self, places: Array) -> Array:
+        """L⁻¹e_j (r, p) for centers j, of length one.
+
+        The coefficient of a center in aᵀL⁻¹k is (L⁻¹e_j)ᵀa. **Cost**: r²p flops.
+        """
+        units = np.zeros((self._basis.size, places.size))
+        units[places, np.arange(places.size)] = 1.0
+        found = self._basis.forward(units)
+        return found / np.linalg.norm(found, axis=0)
+
+    def staying(self, removed: Array) -> Array:
+        """Positions, among the centers asked for, of those that are none of the rows removed."""
+        return np.flatnonzero(~np.isin(self.asked, removed))
+
 
 class CenterRemoval:
     """What removing each of p centers adds to removing its row, for every λ.
 
+    A direction q_i = L⁻¹e_i of the features may have any length: it cancels.
+
     Parameters
     ----------
-    factor : RectangleFactor
-    alphas : array (L,)
-    A : array (p, k)
-        Basis rows of the rows.
-    own : array (p,)
-        Their centers.
+    g : array (p, L)
+        q_iᵀM⁻¹b_i.
     complements : array (p, L)
         1 − h of the rows.
+    inverse : array (p, L)
+        q_iᵀM⁻¹q_i.
+    coefficients : array (p, t, L)
+        q_iᵀa, which is c_i.
     """
 
-    def __init__(
-        self, factor: RectangleFactor, alphas: Array, A: Array, own: Array, complements: Array
-    ) -> None:
+    def __init__(self, g: Array, complements: Array, inverse: Array, coefficients: Array) -> None:
+        self._g = g
+        self._inverse = inverse + np.square(g) / complements
+        self._c = coefficients
+        self.ratio = g / complements  # (p, L)
+
+    @classmethod
+    def of(
+        cls, factor: RectangleFactor, alphas: Array, A: Array, own: Array, complements: Array
+    ) -> CenterRemoval:
+        """For rows with basis rows ``A`` (p, k), whose centers are ``own`` (p,)."""
         F = -factor.filters(alphas).astype(np.float64)
-        self.rows_of_axes = self._B = factor.axes[own].astype(np.float64)
-        self._F = F
-        self._g = (self._B * A) @ F
-        self._s = complements
-        self._inverse = np.square(self._B) @ F + np.square(self._g) / complements
+        B = factor.axes[own].astype(np.float64)
         # a coefficient (p, t, L) is that row of the axes times what each is multiplied by
         filtered = factor.projections[:, :, None] * F[:, None, :]
-        self._c = np.einsum("pk,ktl->ptl", self._B, filtered, optimize=True)
-
-    @property
-    def ratio(self) -> Array:
-        """g_i / s_i (p, L)."""
-        return self._g / self._s
+        c = np.einsum("pk,ktl->ptl", B, filtered, optimize=True)
+        return cls((B * A) @ F, complements, np.square(B) @ F, c)
 
     def shares(self, errors: Array) -> Array:
         """c_i' over the diagonal of the inverse without the row (p, t, L); errors without it."""
@@ -62,25 +158,24 @@ class CenterRemoval:
         """What is added to errors (p, t, L) without the row."""
         return self.ratio[:, None, :] * self.shares(errors)
 
-    def moves(self, view: Array, sensitivities: Array, errors: Array, root: Array | None) -> Array:
+    def moves(self, reach: Array, sensitivities: Array, errors: Array, root: Array | None) -> Array:
         """f(x) − f_{−i}(x) at new rows (p, m, t), for one λ.
 
-        ``view`` (k, m) is the basis vectors' view of them, ``sensitivities`` (p, m) are df(x)/dy_i,
-        ``errors`` (p, t, 1) scaled by √w, which is ``root`` (p,).
+        ``reach`` (p, m) is q_iᵀM⁻¹z̃(x), ``sensitivities`` (p, m) are df(x)/dy_i, ``errors``
+        (p, t, 1) are scaled by √w, which is ``root`` (p,).
         """
         scaled = sensitivities if root is None else sensitivities / root[:, None]
-        reach = (self._B * self._F[:, 0]) @ view + scaled * self.ratio
+        reach = reach + scaled * self.ratio
         shares = self.shares(errors)[:, :, 0]
         return scaled[:, :, None] * errors[:, None, :, 0] + reach[:, :, None] * shares[:, None, :]
 
 
 def errors_without_rows(
-    factor: RectangleFactor, rest: FeatureSums, alphas: Array, removed: Array, gone: Array
+    factor: RectangleFactor, rest: FeatureSums, alphas: Array, removed: Array
 ) -> Array:
-    """Errors (m, t, L) at rows ``removed`` of the fit to the ``rest``, without centers ``gone``.
+    """Errors (m, t, L) at rows ``removed`` of the fit to the ``rest``, without their centers.
 
-    Without a center its coefficient is zero, which is a linear condition on the coefficients of
-    the features: they keep to the other directions.
+    The coefficients of the features keep to the directions that other centers span.
 
     **Cost**: 12r³, and 2r² per row.
     """
@@ -89,10 +184,7 @@ def errors_without_rows(
     if intercept:
         rest.centre()
     gram = symmetric_of(rest.gram)
-    units = np.zeros((factor.centers.size, gone.size))
-    units[gone, np.arange(gone.size)] = 1.0
-    # c = L⁻ᵀa, so that c_j = 0 says that a is orthogonal to L⁻¹e_j
-    free = _complement(factor.centers.forward(units))
+    free = _complement(factor.center_rows.lost_with(removed))
     values, V = eigh(np.ascontiguousarray(free.T @ gram @ free))
     squares = np.maximum(values, 0.0)
     scaled = factor.scaled(alphas)

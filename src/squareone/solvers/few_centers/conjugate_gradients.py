@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...arrays import Array
-from ..keeping import State
+from ..contract import State
 
 #: A linear map of columns (r, c).
 Operator = Callable[[Array], Array]

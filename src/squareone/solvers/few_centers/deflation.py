@@ -1,4 +1,4 @@
-"""Directions in which kernel values are large, summed apart from the rest.
+"""Deflation: directions in which kernel values are large, summed apart from the rest.
 
 Rounding in a sum of products is relative to its largest part, and where the kernel matrix between
 the centers is ill-conditioned the small ones count. With Q (r, q) orthonormal, spanning the largest

@@ -20,7 +20,7 @@ _FEW = 256
 
 
 @dataclass
-class Gone:
+class DroppedDirections:
     """Functions k(·, z) − Σ_j c_j k(·, z_j) of some dropped centers z, less those of the others.
 
     Attributes
@@ -38,7 +38,7 @@ class Gone:
     left: Array
 
     @classmethod
-    def of(cls, L: Array, rank: int, diagonal: Array, points: Any) -> Gone | None:
+    def of(cls, L: Array, rank: int, diagonal: Array, points: Any) -> DroppedDirections | None:
         """Those whose norm is largest, if it is more than float64 would lose in rounding.
 
         Parameters

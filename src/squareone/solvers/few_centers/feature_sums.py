@@ -1,4 +1,4 @@
-"""What a ridge regression needs of its rows: sums, which can be added and taken apart again."""
+"""Sums over rows that a ridge regression needs: added block by block, and taken apart again."""
 
 from __future__ import annotations
 
@@ -6,16 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...arrays import (
-    TILE,
-    Array,
-    add_gram,
-    blocks,
-    divide_by_cholesky,
-    lower_copy,
-)
+from ...arrays import TILE, Array, add_gram, blocks, divide_by_cholesky, lower_copy
 from ...threads import for_each
-from ..keeping import State
+from ..contract import State
 from .center_basis import CenterBasis
 
 

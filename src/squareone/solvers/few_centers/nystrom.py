@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -10,10 +10,13 @@ import numpy as np
 from ...arrays import Array, blocks
 from ...kernels.tiles import kernel_rectangle
 from ...rows import Rows, rows_of
-from ..contract import Factor, Visitor
+from ..contract import Candidate, Factor, SolverInput, Task, Visitor
+from ..cost_counts import counted, during
+from ..exact.symmetric_system import SymmetricSystem
 from .center_basis import CenterBasis
+from .center_costs import center_number, kernel_values_work, leverages_at_once
 from .center_removal import CenterRemoval
-from .rectangle import RectangleFactor
+from .rectangle import RectangleFactor, rectangle_cost
 
 # Numbers of a block of kernel values between rows.
 _BLOCK = 4_194_304
@@ -48,6 +51,11 @@ class NystromFactor(Factor):
         self._Y = Y
         self._expected: tuple[bytes, Array, _Met] | None = None
         self._without: dict[bytes, NystromFactor] = {}
+
+    @classmethod
+    def build(cls, problem: SolverInput, system: SymmetricSystem | None) -> NystromFactor:
+        """For the centers of a fit; every λ can be asked for."""
+        return cls(RectangleFactor.build(problem, None), problem.Y)
 
     # --- as the rectangle ---
 
@@ -175,47 +183,54 @@ class NystromFactor(Factor):
 
     def _fit_without(self, removed: Array) -> NystromFactor:
         kept = np.delete(np.arange(self.n), removed)
-        center_rows = self.rectangle.center_rows
-        stay = ~np.isin(center_rows, removed)
-        basis = CenterBasis(self.centers.kernel, self.centers.points[stay], self.centers.dtype)
+        asked = self.rectangle.center_rows
+        stay = asked.staying(removed)
+        basis = CenterBasis(self.centers.kernel, self.centers.asked[stay], self.centers.dtype)
         position = np.full(self.n, -1)
         position[kept] = np.arange(kept.size)
-        own = center_rows[stay][basis.kept]
-        own = np.where(own >= 0, position[own], -1)
+        rows = asked.asked[stay]
         rectangle = RectangleFactor(
             basis,
             self.rectangle.rows[kept],
             self._Y[kept],
             self.weighting.restricted(kept),
-            own,
+            np.where(rows >= 0, position[rows], -1),
         )
         return NystromFactor(rectangle, self._Y[kept])
 
     # --- new rows ---
 
-    def sensitivities(self, alpha: float, queries: Any) -> Array:
-        alphas = np.array([alpha])
-        found = np.empty((self.n, queries.shape[0]), self.targets.dtype)
+    def sensitivities(self, alpha: float, queries: Any, some: Array | None = None) -> Array:
+        alphas, asked = np.array([alpha]), np.arange(self.n) if some is None else some
+        found = np.empty((asked.size, queries.shape[0]), self.targets.dtype)
         met = self.meet(rows_of(queries))
-        for part, block in self.centers.passes(self.rectangle.rows):
-            K = self.rectangle.kernel_between(rows_of(queries), block, part)
-            left = LeftOutNystrom(self, alphas, np.arange(part.start, part.stop), None)
-            found[part] = left.sensitivities(met, K).T
-        return self.weighting.scale(found)
+        for piece, numbers, K in self._kernel_with(asked, rows_of(queries)):
+            left = LeftOutNystrom(self, alphas, numbers, None)
+            found[piece] = left.sensitivities(met, K).T
+        return self.weighting.scale(found, asked)
+
+    def _kernel_with(self, asked: Array, queries: Rows) -> Iterator[tuple[slice, Array, Array]]:
+        """Rows of the fit (q,), a block at a time, and √w k of new rows with these (m, b)."""
+        for piece in blocks(asked.size, self.centers.block_rows()):
+            numbers = asked[piece]
+            yield (
+                piece,
+                numbers,
+                self.rectangle.kernel_between(queries, self.rectangle.rows[numbers], numbers),
+            )
 
     def moves(
-        self, alpha: float, queries: Any, errors: Array, unit: float
+        self, alpha: float, queries: Any, errors: Array, unit: float, some: Array | None = None
     ) -> Callable[[int], Array]:
         """By the errors of K̃, in which the models without a row are linear, not by their own."""
-        alphas, met = np.array([alpha]), self.meet(rows_of(queries))
-        found = np.empty((self.n, queries.shape[0], self.targets.shape[1]), self.targets.dtype)
-        for part, block in self.centers.passes(self.rectangle.rows):
-            numbers = np.arange(part.start, part.stop)
+        alphas, asked = np.array([alpha]), np.arange(self.n) if some is None else some
+        met, t = self.meet(rows_of(queries)), self.targets.shape[1]
+        found = np.empty((asked.size, queries.shape[0], t), self.targets.dtype)
+        for piece, numbers, K in self._kernel_with(asked, rows_of(queries)):
             _, residuals, complements = self.rectangle.at(alphas, numbers)
             fixed = super().left_out(alphas, numbers, residuals, complements)
-            K = self.rectangle.kernel_between(rows_of(queries), block, part)
             left = LeftOutNystrom(self, alphas, numbers, complements)
-            found[part] = left.moves(met, K, fixed[:, :, 0])
+            found[piece] = left.moves(met, K, fixed[:, :, 0])
         return lambda j: found[:, :, j] * unit
 
     def variances(self, alpha: float, queries: Any, prior: Array) -> Array:
@@ -263,12 +278,16 @@ class LeftOutNystrom:
         self._root = np.ones(rows.size) if root is None else root[rows].astype(np.float64)
         self._off = rectangle.mean_along_axes()  # k̄ᵀ axes
         self._s = complements
-        places, own = rectangle.centers_among(rows)
+        places, own = rectangle.center_rows.among(rows)
         self._places, self._own = places, own
         if complements is not None and places.size:
-            self._removal = CenterRemoval(
+            self._removal = CenterRemoval.of(
                 rectangle, alphas, self._A[places], own, complements[places]
             )
+
+    def _axes_of_centers(self) -> Array:
+        """Rows of the axes (p, k) of the centers among the rows."""
+        return self._factor.rectangle.axes[self._own].astype(np.float64)
 
     def _intercept_share(self, A: Array, u: Array) -> Array:
         """(M⁻¹b_i)_0 (p, L): how the intercept follows a scaled target."""
@@ -298,7 +317,7 @@ class LeftOutNystrom:
         if self._places.size:
             at = self._places
             shares = self._removal.shares(fixed[at])
-            B, ratio = self._removal.rows_of_axes, self._removal.ratio  # g/s
+            B, ratio = self._axes_of_centers(), self._removal.ratio  # g/s
             further = (met.basis[at] * B) @ F + hat[at] * ratio
             further -= k[at] * ratio  # (Φ M'⁻¹e_i)_i is g/s
             total[at] += further[:, None, :] * shares
@@ -312,7 +331,7 @@ class LeftOutNystrom:
         change = self.sensitivities(met, K).T[:, :, None] * fixed[:, None, :]
         if self._places.size:
             at, F = self._places, self._F[:, 0]
-            B, ratio = self._removal.rows_of_axes, self._removal.ratio[:, 0]
+            B, ratio = self._axes_of_centers(), self._removal.ratio[:, 0]
             hat = (met.basis * F) @ self._A[at].T + np.outer(met.mean, self._u[at])
             further = (met.basis * F) @ B.T + (hat - K[:, at]) * ratio
             lost = -(B * self._off) @ F
@@ -321,3 +340,34 @@ class LeftOutNystrom:
             extra = (lost - further / self._scaled[0]).T
             change[at] += extra[:, :, None] * shares[:, None, :]
         return change
+
+
+def nystrom_cost(task: Task) -> Candidate:
+    """As the rectangle; kernel values between all rows and those that are left out or held out."""
+    rectangle, m = rectangle_cost(task), center_number(task)
+    left = task.largest_fold if task.folds else (task.sampled or task.n)
+    between = [] if task.alphas == 1 else kernel_values_work(task, float(left), task.n)
+    if between and not task.folds:
+        between.append(counted(task, "sums", 2.0 * left * task.n * m, m))
+    vectors = counted(task, "eigh", 5.0 * m**3, m, 64)  # also where the rectangle needs none
+    work = [
+        *rectangle.work,
+        *during("factorisation", [] if leverages_at_once(task) else [vectors]),
+        *during("path", between),
+        *during("coefficients", kernel_values_work(task, task.n, m)),
+    ]
+    refused = rectangle.refused
+    if task.unregularised:
+        refused = "it needs an alpha above zero"
+    elif task.alphas != 1 and task.without_rows:
+        refused = (
+            "this criterion is that of the approximate kernel, and nystrom predicts with the true "
+            'one: choose alpha by criterion="loo", "holdout" or cv'
+        )
+    more = task.row_bytes * (1.0 + (task.folds > 0)) + 8.0 * left * (m + task.t)
+    form = f"{m:,} centers for the matrix, all rows for predictions"
+    if task.alphas != 1 and task.sampled:
+        form += f"; leave-one-out over {task.sampled:,} random rows"
+    folds = 1 + (task.folds > 0)
+    large, small = (folds * size + more for size in (rectangle.bytes, rectangle.least))
+    return Candidate("nystrom", tuple(work), large, form, refused, least=small)

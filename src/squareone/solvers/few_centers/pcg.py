@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -10,15 +11,36 @@ import numpy as np
 
 from ...arrays import Array, blocks
 from ...rows import Rows, rows_of
-from ..contract import Factor, Visitor
+from ..contract import (
+    Candidate,
+    Factor,
+    Forgetful,
+    Keeper,
+    SolverInput,
+    State,
+    Task,
+    Unconverged,
+    Visitor,
+)
+from ..cost_counts import counted, during
+from ..exact.symmetric_system import SymmetricSystem
 from ..exact.weighting import Weighting
-from ..keeping import Forgetful, Keeper, State
 from ..krylov.normal_equations import Limits, unwatched
 from .center_basis import CenterBasis
+from .center_costs import (
+    between_centers_work,
+    center_choice_work,
+    center_number,
+    center_width_search_work,
+    kernel_values_work,
+    needs_rows,
+    sized_candidate,
+)
+from .center_removal import CenterRemoval, CenterRows
 from .conjugate_gradients import Progress, conjugate_gradients
 from .dropped_centers import lost_energy
 from .normal_passes import NormalPasses
-from .pcg_leverages import PcgLeverages
+from .pcg_leverages import PROBES, PcgLeverages
 from .preconditioner import Preconditioner
 
 #: Rows of the preconditioner, in multiples of the centers; steps that are expected at one λ.
@@ -48,8 +70,8 @@ class PcgFactor(Factor):
     Y : array (n, t)
     weighting : Weighting
         Its weights may be zero for rows that are left out.
-    center_rows : array (r,)
-        Which of the rows each center is; −1 for one that is no row.
+    center_rows : array (m,)
+        Which of the rows each center asked for is; −1 for one that is no row.
     limits : Limits
     seed : int
     start : float or None
@@ -80,7 +102,7 @@ class PcgFactor(Factor):
         self.targets, self.means = weighting.targets(Y)
         self._Y = Y
         self._seed = seed
-        self._center_rows = center_rows
+        self.center_rows = CenterRows(basis, center_rows)
         self.start = start
         shift = None if weighting.direction is None else basis.typical_values()
         self._passes = NormalPasses(basis, rows, weighting, shift)
@@ -97,6 +119,29 @@ class PcgFactor(Factor):
         self._leverages = PcgLeverages(self._passes, self._preconditioner, self._members, seed)
         self._dof: dict[float, float] = {}
         self._without: dict[bytes, PcgFactor] = {}
+
+    @classmethod
+    def build(cls, problem: SolverInput, system: SymmetricSystem | None) -> PcgFactor:
+        """For the centers of a fit; one λ that is given is solved for at once."""
+        basis, start = problem.center_basis(compact=True), problem.first_alpha()
+        factor = cls(
+            basis,
+            rows_of(problem.X),
+            problem.Y,
+            problem.weighting(),
+            problem.center_rows,
+            problem.limits(np.inf),
+            problem.random_seed(),
+            start,
+            problem.keeper,
+        )
+        if isinstance(problem.alpha, float):
+            factor.solution(problem.alpha)
+        return factor
+
+    @property
+    def coefficient_points(self) -> CenterBasis | None:
+        return self.centers
 
     def _prepared(self, shift: Array | None) -> Preconditioner:
         """From random rows of positive weight."""
@@ -188,7 +233,7 @@ class PcgFactor(Factor):
         return self._solutions[alpha]
 
     @property
-    def dear_again(self) -> bool:
+    def costs_again(self) -> bool:
         """Whether every λ has to be solved for."""
         return True
 
@@ -235,20 +280,22 @@ class PcgFactor(Factor):
         """A row that is a center takes it along, as far as the preconditioner knows."""
         errors = super().left_out(alphas, rows, residuals, complements)
         assert not isinstance(rows, slice)
-        own = np.flatnonzero(np.isin(self._center_rows, rows))
+        places, own = self.center_rows.among(rows)
         if own.size:
-            places = np.searchsorted(rows, self._center_rows[own])
-            alpha = float(alphas[0])
-            errors[places] += self._leverages.further_errors(
-                rows[places],
-                own,
-                float(self.scaled(alpha)),
-                self._factor(alpha, self._asked),
-                self.solution(alpha),
-                errors[places, :, 0],
-                complements[places, 0],
-            )[:, :, None]
+            removal = self._removal(float(alphas[0]), rows[places], own, complements[places])
+            errors[places] += removal.further_errors(errors[places])
         return errors
+
+    def _removal(self, alpha: float, rows: Array, own: Array, complements: Array) -> CenterRemoval:
+        """What goes with the centers ``own`` (p,) of some rows (p,), beside these."""
+        return self._leverages.removal(
+            rows,
+            self.center_rows.directions(own),
+            float(self.scaled(alpha)),
+            self._factor(alpha, self._asked),
+            self.solution(alpha),
+            complements,
+        )
 
     def degrees_of_freedom(self, alphas: Array) -> Array:
         """An estimate, from the rows that were asked about last, or some random ones."""
@@ -280,13 +327,12 @@ class PcgFactor(Factor):
 
     def _fit_without(self, removed: Array) -> PcgFactor:
         """The same rows, with weight zero for those removed: they are passed over."""
-        kept = ~np.isin(self._center_rows, removed)
-        basis = self.centers
-        if not kept.all():
-            basis = CenterBasis(basis.kernel, basis.points[kept], basis.dtype, compact=True)
-        here = self._center_rows[kept][basis.kept] if not kept.all() else self._center_rows
+        basis, rows = self.centers, self.center_rows.asked
+        stay = self.center_rows.staying(removed)
+        if stay.size < rows.size:
+            basis = CenterBasis(basis.kernel, basis.asked[stay], basis.dtype, compact=True)
         weighting = self.weighting.without(removed)
-        return PcgFactor(basis, self.rows, self._Y, weighting, here, self.limits, self._seed)
+        return PcgFactor(basis, self.rows, self._Y, weighting, rows[stay], self.limits, self._seed)
 
     @property
     def dropped_centers(self) -> Array:
@@ -334,6 +380,12 @@ class PcgFactor(Factor):
             self._conditions[alpha] = 1.0 + self._top / smallest
         return float(np.finfo(self.targets.dtype).eps) * self._conditions[alpha]
 
+    def _unconverged(
+        self, alphas: Array, tolerance: float, compared: Array | None
+    ) -> Unconverged | None:
+        worst = max(self.residual, self.shortfall)
+        return Unconverged("pcg", self.iterations, worst) if worst > tolerance else None
+
     def energies(self, alphas: Array) -> Array:
         squares = np.square(self.targets, dtype=np.float64).sum(axis=0)
         found = np.empty((squares.size, alphas.size))
@@ -346,19 +398,104 @@ class PcgFactor(Factor):
         msg = 'pcg knows no determinant, and so no likelihood: use solver="rectangle"'
         raise AttributeError(msg)
 
-    def sensitivities(self, alpha: float, queries: Any) -> Array:
+    def sensitivities(self, alpha: float, queries: Any, some: Array | None = None) -> Array:
+        return self._sensitivities(self._solved_view(alpha, queries), some)
+
+    def _solved_view(self, alpha: float, queries: Any) -> Array:
+        """(Z̃ᵀZ̃ + λ)⁻¹z̃(x) of new rows (r, m)."""
         view = self._passes.features_of(rows_of(queries)).T
-        A, _, _ = self.solve(alpha, view.astype(np.float64), self.limits.tolerance, None)
-        found = np.empty((self.n, queries.shape[0]), self.targets.dtype)
-        for piece in blocks(self.n, self.centers.block_rows()):
-            rows = np.arange(piece.start, piece.stop)
-            found[piece] = self._passes.features(rows) @ A.astype(found.dtype)
-        return self._with_mean(found)
+        return self.solve(alpha, view.astype(np.float64), self.limits.tolerance, None)[0]
+
+    def _sensitivities(self, solved: Array, some: Array | None) -> Array:
+        asked = np.arange(self.n) if some is None else some
+        found = np.empty((asked.size, solved.shape[1]), self.targets.dtype)
+        for piece in blocks(asked.size, self.centers.block_rows()):
+            found[piece] = self._passes.features(asked[piece]) @ solved.astype(found.dtype)
+        return self._with_mean(found, some)
+
+    def moves(
+        self, alpha: float, queries: Any, errors: Array, unit: float, some: Array | None = None
+    ) -> Callable[[int], Array]:
+        """Where a row is a center, more changes than its target's share."""
+        asked = np.arange(self.n) if some is None else some
+        solved = self._solved_view(alpha, queries)
+        sensitivities = self._sensitivities(solved, some)
+        places, own = self.center_rows.among(asked)
+        further = self._moves_of_centers(alpha, asked[places], own, solved, sensitivities[places])
+
+        def of_column(j: int) -> Array:
+            change = sensitivities * errors[:, j, None]
+            change[places] = further[:, :, j] * unit
+            return change
+
+        return of_column
+
+    def _moves_of_centers(
+        self, alpha: float, rows: Array, own: Array, solved: Array, sensitivities: Array
+    ) -> Array:
+        """f(x) − f_{−i}(x) (p, m, t) for rows (p,) that are the centers ``own``."""
+        alphas, t = np.array([alpha]), self.targets.shape[1]
+        found = np.empty((rows.size, solved.shape[1], t), self.targets.dtype)
+        places = np.full(self.n, -1)
+        places[rows] = np.arange(rows.size)
+
+        def store(some: slice | Array, residuals: Array, complements: Array) -> None:
+            at = places[some]
+            fixed = Factor.left_out(self, alphas, some, residuals, complements)
+            removal = self._removal(alpha, rows[at], own[at], complements)
+            reach = self.center_rows.directions(own[at]).T @ solved
+            root = None if self.weighting.root is None else self.weighting.root[rows[at]]
+            found[at] = removal.moves(reach, sensitivities[at], fixed, root)
+
+        if rows.size:
+            self.visit(alphas, store, rows)
+        return found
 
     def variances(self, alpha: float, queries: Any, prior: Array) -> Array:
         """That of f in the space of the centers, and all that they cannot explain of k(x, x)."""
         unseen = np.maximum(prior - self.centers.explained(rows_of(queries)), 0.0)
-        view = self._passes.features_of(rows_of(queries)).T.astype(np.float64)
-        A, _, _ = self.solve(alpha, view, self.limits.tolerance, None)
-        seen = np.einsum("ij,ij->j", view, A)
+        view = self._passes.features_of(rows_of(queries)).T
+        seen = np.einsum("ij,ij->j", view, self._solved_view(alpha, queries))
         return unseen + alpha / self.weighting.unit * seen + self._variance_of_mean(alpha)
+
+
+# λ at which it solves: a first look and its neighbours.
+_ALPHAS = 4
+
+
+def pcg_cost(task: Task) -> Candidate:
+    """Passes over the rows for every λ, after the preconditioner."""
+    n, m = task.n, center_number(task)
+    alone = task.alphas == 1
+    solves = 1 if alone else _ALPHAS + 1
+    columns = task.t + (0 if alone or task.folds else PROBES)
+    passes = ITERATIONS * (1.0 + 0.5 * (solves - 1)) + 2.0 * solves
+    s = min(n, PRECONDITIONED_BY * m)
+    once = [
+        *between_centers_work(task, m),
+        *kernel_values_work(task, s, m),
+        counted(task, "sums", 2.0 * s * m * m, m),
+    ]
+    each = [
+        *kernel_values_work(task, n * passes, m),
+        counted(task, "thin", 4.0 * passes * n * m * columns, columns),
+        counted(task, "cholesky", solves * m**3 / 3, m),
+    ]
+    work = [
+        *center_width_search_work(task),
+        *during("choice of centers", center_choice_work(task, m)),
+        *during("factorisation", once if not alone else [*once, *each]),
+        *during("path", [] if alone else each),
+    ]
+    form = f"{m:,} centers, conjugate gradients, a pass over the rows each"
+    if not alone and not task.folds:
+        form += f"; leave-one-out estimated over {task.sampled or n:,} rows"
+    refused = needs_rows(task)
+    if task.likelihood or (task.without_rows and not alone):
+        refused = "it knows no determinant and no trace: use leave-one-out, hold-out or folds"
+    elif task.unregularised:
+        refused = "it needs an alpha above zero"
+    # the kernel matrix in float64, then its factor as the rows are, and two in float32
+    square = m * m * max(8.0 + task.itemsize, task.itemsize + 4.0 + 4.0 * (task.itemsize == 8))
+    vectors = 8.0 * 8 * (m + n / 4) * columns
+    return sized_candidate(task, "pcg", work, square + vectors, m, form, refused)

@@ -1,4 +1,4 @@
-"""Leverages of a fit that is known by passes over its rows only."""
+"""Leverages of ``pcg``: estimated from passes over the rows."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ...arrays import Array, blocks
+from .center_removal import CenterRemoval
 from .normal_passes import NormalPasses
 from .preconditioner import Preconditioner
 
@@ -24,10 +25,11 @@ Solve = Callable[[Array, float, Array], Array]
 class PcgLeverages:
     """1 − h from the preconditioner, which knows each row, and a trace, which knows their sum.
 
-    With M the matrix of all rows but i, h_i = a/(1 + a) for a = z̃_iᵀM⁻¹z̃_i. The preconditioner P,
-    from which row i is taken out where it is in it, stands for M: a_i is z̃_iᵀP⁻¹z̃_i up to a factor
-    that is about the same for all rows, since P is made of fewer. That factor follows from the sum
-    of the leverages, which random signs v over the rows asked about show: vᵀHv on average.
+    With M the matrix of all rows but i, 1 − h_i = (1 − u_i²)/(1 + a) for
+    a = z̃_iᵀM⁻¹z̃_i/(1 − u_i²), where u_i is the share of the intercept. The preconditioner P, from
+    which row i is taken out where it is in it, stands for M: a_i is z̃_iᵀP⁻¹z̃_i/(1 − u_i²) up to a
+    factor that is about the same for all rows, since P is made of fewer. That factor follows from
+    the sum of the leverages, which random signs v over the rows asked about show: vᵀHv on average.
 
     **Cost**: 2r² for every row; for every λ the solution of eight systems to two digits.
 
@@ -65,7 +67,7 @@ class PcgLeverages:
             rough = self._preconditioner.solve(shift, right)
             found = solve(right, _TOLERANCE, rough)
             trace = float(np.einsum("ij,ij->", right, found)) / PROBES
-            self._factors[key] = _common_factor(np.concatenate(alone), trace)
+            self._factors[key] = _common_factor(np.concatenate(alone), self._free(asked), trace)
         return self._factors[key]
 
     def _signs(self, rows: Array) -> Array:
@@ -80,9 +82,10 @@ class PcgLeverages:
         return signs
 
     def _alone(self, rows: Array, Z: Array, shift: float) -> Array:
-        """z̃ᵀP⁻¹z̃ (m,), with P without the row itself."""
+        """z̃ᵀP⁻¹z̃/(1 − u²) (m,), with P without the row itself."""
         half = self._preconditioner.half(shift, Z.T)
         own = np.square(half, dtype=np.float64).sum(axis=0)
+        own /= np.maximum(self._free(rows), np.finfo(np.float64).tiny)
         inside = np.isin(rows, self._members)
         share = self._preconditioner.share
         own[inside] /= np.maximum(1.0 - share * own[inside], 1e-6)
@@ -90,41 +93,40 @@ class PcgLeverages:
 
     def complements(self, rows: Array, Z: Array, shift: float, factor: float) -> Array:
         """1 − h (m,) of rows with features ``Z`` (m, r); less the share of the intercept."""
-        u = self._passes.weighting.direction
-        free = np.ones(rows.size) if u is None else 1.0 - np.square(u[rows], dtype=np.float64)
-        return free / (1.0 + factor * self._alone(rows, Z, shift))
+        return self._free(rows) / (1.0 + factor * self._alone(rows, Z, shift))
 
-    def further_errors(
+    def _free(self, rows: Array) -> Array:
+        """1 − u² (m,): what the intercept leaves of a row."""
+        u = self._passes.weighting.direction
+        return np.ones(rows.size) if u is None else 1.0 - np.square(u[rows], dtype=np.float64)
+
+    def removal(
         self,
         rows: Array,
-        own: Array,
+        directions: Array,
         shift: float,
         factor: float,
         solution: Array,
-        errors: Array,
         complements: Array,
-    ) -> Array:
-        """What leaving out its center adds to the error (m, t) of a row that is one.
+    ) -> CenterRemoval:
+        """What leaving out its center adds to leaving out each of some rows (p,) that are centers.
 
-        See :mod:`~squareone.solvers.few_centers.center_removal`; with the preconditioner's inverse, times the common
-        factor, in place of the true one.
+        With the preconditioner's inverse, times the common factor, in place of the true one.
+        ``directions`` (r, p) are those of the centers.
         """
-        units = np.zeros((self._passes.basis.size, own.size))
-        units[own, np.arange(own.size)] = 1.0
-        inward = self._passes.basis.forward(units)  # c_i = e_iᵀL⁻ᵀa
-        half = self._preconditioner.half(shift, inward).astype(np.float64)
+        half = self._preconditioner.half(shift, directions).astype(np.float64)
         seen = self._preconditioner.half(shift, self._passes.features(rows).T)
         g = factor * np.einsum("ij,ij->j", half, seen.astype(np.float64))
-        inverse = factor * np.square(half).sum(axis=0) + np.square(g) / complements
-        c = inward.T @ solution - g[:, None] * errors
-        return (g / complements / inverse)[:, None] * c
+        inverse = factor * np.square(half).sum(axis=0)
+        c = directions.T @ solution
+        return CenterRemoval(g[:, None], complements, inverse[:, None], c[:, :, None])
 
 
-def _common_factor(alone: Array, trace: float) -> float:
-    """c with Σ c·a/(1 + c·a) = trace, for a (m,); one where there is none."""
+def _common_factor(alone: Array, free: Array, trace: float) -> float:
+    """c with Σ (1 − u²)·c·a/(1 + c·a) = trace, for a (m,); one where there is none."""
     low, high = np.log(_FACTORS)
     for _ in range(_HALVINGS):
         middle = 0.5 * (low + high)
         a = np.exp(middle) * alone
-        low, high = (middle, high) if float(np.sum(a / (1.0 + a))) < trace else (low, middle)
+        low, high = (middle, high) if float(np.sum(free * a / (1.0 + a))) < trace else (low, middle)
     return float(np.exp(0.5 * (low + high))) if alone.any() else 1.0

@@ -21,6 +21,8 @@ from .center_basis import CenterBasis
 _FLOOR = 1e-6
 # And at most, for the range of float32: beside it the sum is nothing, and any multiple will do.
 _CEILING = 1e30
+# Error of features up to which kernel values are divided in float32.
+_ROUGH = 1e-5
 
 
 class Preconditioner:
@@ -61,10 +63,14 @@ class Preconditioner:
         self._square = np.zeros((r, r), np.float32)
         self._alpha: float | None = None
         first, total = np.zeros(r), 0.0
+        # dividing by the factor of the centers multiplies what rounding does to kernel values
+        rough = np.sqrt(basis.condition) * float(np.finfo(np.float32).eps) < _ROUGH
         for part in blocks(rows.shape[0], basis.block_rows()):
             some = None if root is None else root[part]
-            Z = basis.values(rows[part], shift, some).astype(np.float32, copy=False)
+            Z = basis.values(rows[part], shift, some)
+            Z = Z.astype(np.float32, copy=False) if rough else Z
             basis.divide(Z)
+            Z = Z.astype(np.float32, copy=False)
             ones = np.ones(Z.shape[0], np.float32) if some is None else some.astype(np.float32)
             first += ones @ Z
             total += float(np.square(ones, dtype=np.float64).sum())

@@ -9,15 +9,30 @@ from typing import Any
 import numpy as np
 
 from ...arrays import Array, blocks, lower_tiles, room_for
+from ...decompositions import Tridiagonal
 from ...kernels.tiles import kernel_rectangle
 from ...rows import Rows, rows_of
 from ...threads import for_each, shared_cores
+from ..contract import Candidate, Factor, Forgetful, Keeper, SolverInput, Task
+from ..cost_counts import counted, during
 from ..exact.ridge import RidgeFactor
+from ..exact.symmetric_system import SymmetricSystem
 from ..exact.weighting import Weighting
-from ..keeping import Forgetful, Keeper
-from ..shifted import ShiftedSystems
 from .center_basis import STRIP, CenterBasis
-from .center_removal import CenterRemoval, errors_without_rows
+from .center_costs import (
+    between_centers_work,
+    center_choice_work,
+    center_number,
+    center_width_search_work,
+    kernel_values_work,
+    leave_one_out_work,
+    leverages_at_once,
+    needs_rows,
+    scores_work,
+    separate_sums_work,
+    sized_candidate,
+)
+from .center_removal import CenterRemoval, CenterRows, errors_without_rows
 from .deflation import Deflation
 from .dropped_centers import lost_energy
 from .feature_sums import FeatureSums, JointSums
@@ -62,8 +77,8 @@ class RectangleFactor(RidgeFactor):
         All rows (n, d).
     Y : array (n, t)
     weighting : Weighting
-    center_rows : array (r,)
-        Which of the rows each center is; −1 for one that is no row.
+    center_rows : array (m,)
+        Which of the rows each center asked for is; −1 for one that is no row.
     watch : callable
         Told how many rows have been summed.
     keeper : Keeper, optional
@@ -84,7 +99,7 @@ class RectangleFactor(RidgeFactor):
         self.rows = rows
         self.weighting = weighting
         self.targets, self.means = weighting.targets(Y)
-        self._centers_by_row(center_rows)
+        self.center_rows = CenterRows(basis, center_rows)
         u = weighting.direction
         self._shift = None if u is None else basis.typical_values()
         self._choose_sums()
@@ -96,14 +111,24 @@ class RectangleFactor(RidgeFactor):
         self.least_difference = 16.0 * float(np.finfo(self.targets.dtype).eps)
         self._sampled: tuple[bytes, Array] | None = None
 
-    def _centers_by_row(self, center_rows: Array) -> None:
-        """Rows that are centers, ascending, and which center each of them is."""
-        self.center_rows = center_rows
-        there = np.flatnonzero(center_rows >= 0)
-        order = there[np.argsort(center_rows[there], kind="stable")]
-        self._center_rows, self._center_places = center_rows[order], order
-
     # --- sums over the rows ---
+
+    @classmethod
+    def build(cls, problem: SolverInput, system: SymmetricSystem | None) -> RectangleFactor:
+        """For the centers of a fit; every λ can be asked for."""
+        return cls(
+            problem.center_basis(),
+            rows_of(problem.X),
+            problem.Y,
+            problem.weighting(),
+            problem.center_rows,
+            problem.watch_rows,
+            problem.keeper,
+        )
+
+    @property
+    def coefficient_points(self) -> CenterBasis | None:
+        return self.centers
 
     def _choose_sums(self) -> None:
         """How kernel values are summed, by the condition of the matrix between the centers."""
@@ -290,7 +315,7 @@ class RectangleFactor(RidgeFactor):
         root = None if self.weighting.root is None else self.weighting.root[rows]
         return self.centers.values(block, self._off, root) @ V
 
-    def kernel_between(self, rows: Rows, block: Rows, part: slice) -> Array:
+    def kernel_between(self, rows: Rows, block: Rows, part: slice | Array) -> Array:
         """√w k(x, x_j) / unit between other rows (m, d) and a block of those of the fit (m, b)."""
         K = kernel_rectangle(self.centers.kernel, rows.X, block.X)
         if self.centers.unit != 1.0:
@@ -342,25 +367,18 @@ class RectangleFactor(RidgeFactor):
         self, alphas: Array, rows: slice | Array, residuals: Array, complements: Array
     ) -> Array:
         errors = super().left_out(alphas, rows, residuals, complements)
-        places, own = self.centers_among(rows)
+        places, own = self.center_rows.among(rows)
         if places.size:
             numbers = places + rows.start if isinstance(rows, slice) else rows[places]
-            removal = CenterRemoval(self, alphas, self.basis(numbers), own, complements[places])
+            removal = CenterRemoval.of(self, alphas, self.basis(numbers), own, complements[places])
             errors[places] += removal.further_errors(errors[places])
         return errors
 
+    # rows that are centers are not left out by a division
+    left_out_by_target = Factor.left_out_by_target
+
     def reliable(self, alphas: Array) -> Array:
         return np.array([self.error_estimate(float(alpha)) < _RELIABLE for alpha in alphas])
-
-    def centers_among(self, rows: slice | Array) -> tuple[Array, Array]:
-        """Places of rows that are centers, and which centers they are."""
-        if isinstance(rows, slice):
-            low, high = np.searchsorted(self._center_rows, [rows.start, rows.stop])
-            return self._center_rows[low:high] - rows.start, self._center_places[low:high]
-        _, places, which = np.intersect1d(
-            rows, self._center_rows, assume_unique=True, return_indices=True
-        )
-        return places, self._center_places[which]
 
     def totals(self, alphas: Array) -> tuple[Array, Array]:
         """In closed form: ‖r‖² = ỹᵀỹ − gᵀ(2/(S² + λ) − S²/(S² + λ)²)g."""
@@ -374,8 +392,7 @@ class RectangleFactor(RidgeFactor):
             rest = self._sums.without(self._summed_over(removed))
         else:  # fewer to add than to take off
             rest = self._summed_over(np.delete(np.arange(self.n), removed))
-        gone = self._center_places[np.isin(self._center_rows, removed)]
-        return errors_without_rows(self, rest, alphas, removed, gone)
+        return errors_without_rows(self, rest, alphas, removed)
 
     # --- the model, and new rows ---
 
@@ -391,20 +408,23 @@ class RectangleFactor(RidgeFactor):
         return C / C.dtype.type(self.centers.unit), intercepts
 
     def moves(
-        self, alpha: float, queries: Any, errors: Array, unit: float
+        self, alpha: float, queries: Any, errors: Array, unit: float, some: Array | None = None
     ) -> Callable[[int], Array]:
         """Where a row is a center, more changes than its target's share."""
-        rows, alphas = self._center_rows, np.array([alpha])
-        sensitivities = self.sensitivities(alpha, queries)
+        asked, alphas = np.arange(self.n) if some is None else some, np.array([alpha])
+        places, own = self.center_rows.among(asked)
+        rows = asked[places]
+        sensitivities = self.sensitivities(alpha, queries, some)
         root = None if self.weighting.root is None else self.weighting.root[rows]
         A, residuals, complements = self.at(alphas, rows)
         fixed = super().left_out(alphas, rows, residuals, complements)
-        removal = CenterRemoval(self, alphas, A, self._center_places, complements)
-        further = removal.moves(self.view(queries), sensitivities[rows], fixed, root)
+        removal = CenterRemoval.of(self, alphas, A, own, complements)
+        reach = (self.axes[own] * self.gains(alpha)) @ self.view(queries)
+        further = removal.moves(reach, sensitivities[places], fixed, root)
 
         def of_column(j: int) -> Array:
             change = sensitivities * errors[:, j, None]
-            change[rows] = further[:, :, j] * unit
+            change[places] = further[:, :, j] * unit
             return change
 
         return of_column
@@ -430,3 +450,117 @@ class RectangleFactor(RidgeFactor):
         """
         eps = float(np.finfo(self.targets.dtype).eps)
         return super().error_estimate(alpha) + eps * (self._amplified - 1.0)
+
+
+def rectangle_cost(task: Task) -> Candidate:
+    """One pass over the rows, then every λ."""
+    n, m = task.n, center_number(task)
+    bits = 32 if task.bits == 32 and m > LARGE else 64
+    without_vectors = not (task.likelihood or leverages_at_once(task))
+    factorisation = [
+        *between_centers_work(task, m),
+        *kernel_values_work(task, n, m),
+        *separate_sums_work(task, n, m),
+        counted(task, "sums", 1.0 * n * m * m, m),
+        counted(task, "sums", 2.0 * m**3, m, bits),
+        counted(task, "eigh", (4.0 if without_vectors else 9.0) * m**3, m, bits),
+    ]
+    work = [
+        *center_width_search_work(task),
+        *during("choice of centers", center_choice_work(task, m)),
+        *during("factorisation", factorisation),
+        *during("path", scores_work(task, m)),
+        *during("leave-one-out values", leave_one_out_work(task, m)),
+    ]
+    form = f"{m:,} centers, one pass over the rows, every alpha"
+    if task.alphas != 1 and task.sampled:
+        form += f"; leave-one-out over {task.sampled:,} random rows"
+    square = 8.0 * m * m
+    sample = min(float((task.sampled or n) * m * task.itemsize), float(KEPT_BYTES))
+    folds = 4.0 * square if task.largest_fold else 0.0
+    most = 6.0 * square + folds + sample
+    return sized_candidate(task, "rectangle", work, most, m, form, needs_rows(task))
+
+
+# Values below zero by less than this share of λ need no eigenvectors.
+_NOTHING = 1e-3
+
+
+class ShiftedSystems:
+    """(A + λ)⁻¹G for a matrix A = VS²Vᵀ that is positive semidefinite but for rounding.
+
+    Where rounding left a value below zero, it counts as zero. Only eigenvectors can see to that;
+    otherwise, and until somebody asks for them, a tridiagonal form is all that is needed.
+
+    **Cost**: 4r³/3 flops; then 8rt for every λ, and 4r²t for solutions. Eigenvectors: up to 5r³.
+
+    Parameters
+    ----------
+    A : array (r, r)
+        Symmetric, and destroyed: what is below the diagonal is read.
+    G : array (r, t)
+
+    Attributes
+    ----------
+    squares : array (r,)
+        S², in float64.
+    """
+
+    def __init__(self, A: Array, G: Array) -> None:
+        self._form: Tridiagonal | None = Tridiagonal(A)
+        self._G = self._form.reduced(G)
+        self.squares = np.maximum(self._form.values, 0.0)
+
+    @cached_property
+    def projections(self) -> Array:
+        """VᵀG (r, t)."""
+        return self._there.turned(self._G)
+
+    def vectors(self) -> Array:
+        """V (r, r)."""
+        self.projections  # noqa: B018 – which need the tridiagonal form
+        return self._there.dense()
+
+    def release(self) -> None:
+        """Give up the vectors: there are no more solutions, what they explain is still known."""
+        self._form = None
+
+    def solutions(self, shifts: Array) -> Array:
+        """(A + λ_j)⁻¹g_j (r, t): every column of G has its own λ."""
+        different, which = np.unique(shifts, return_inverse=True)
+        solved = self._solved(different)
+        if solved is None:
+            return self._there.times(self.projections / (self.squares[:, None] + shifts))
+        along = [solved[k][:, j] for j, k in enumerate(which)]
+        return self._there.expanded(np.transpose(along))
+
+    def explained(self, shifts: Array) -> Array:
+        """gᵀ(2(A + λ)⁻¹ − A(A + λ)⁻²)g (t, L): by how much a ridge regression reduces squares."""
+        solved = self._solved(shifts)
+        if solved is None:
+            gains = 1.0 / (self.squares[:, None] + shifts)
+            taken = 2.0 * gains - self.squares[:, None] * np.square(gains)
+            return np.square(self.projections, dtype=np.float64).T @ taken
+        # with x = (A + λ)⁻¹g, which is as long along Q, the same is gᵀx + λxᵀx
+        pairs = zip(shifts, solved, strict=True)
+        return np.transpose([np.sum(x * (self._G + shift * x), axis=0) for shift, x in pairs])
+
+    @property
+    def _there(self) -> Tridiagonal:
+        assert self._form is not None, "it was released"
+        return self._form
+
+    def _solved(self, shifts: Array) -> list[Array] | None:
+        """(T + λ)⁻¹QᵀG (r, t) for every λ, or None where eigenvectors are there, or needed."""
+        if "projections" in self.__dict__:
+            return None
+        below = -float(self._there.values.min(initial=0.0))
+        if below > _NOTHING * float(np.min(shifts)):
+            return None
+        found = []
+        for shift in shifts:
+            X = self._there.solved(float(shift), self._G)
+            if X is None:
+                return None
+            found.append(X)
+        return found

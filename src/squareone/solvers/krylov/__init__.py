@@ -1,1 +1,1 @@
-"""Solvers by Krylov subspaces."""
+"""Krylov solver: linear models of many features, from products with the rows alone."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -10,10 +12,12 @@ import numpy as np
 
 from ...arrays import Array, blocks
 from ...threads import shared_cores
-from ..contract import Factor, Visitor, shown_of
+from ..contract import Candidate, Factor, SolverInput, Task, Unconverged, Visitor, Work, shown_of
+from ..cost_counts import columns_of, counted, during
 from ..exact.feature_matrix import CentredRows
-from ..new_rows import NewRows
-from .leverage_probes import PROBES, Leverages, leverages_of
+from ..exact.symmetric_system import SymmetricSystem
+from .lanczos import LanczosSequence
+from .leverage_probes import FEW_ROWS, PROBES, Leverages, leverages_of
 from .normal_equations import Limits, NormalEquations
 
 # Relative residuals down to this are reached in float32, for λ this share of what rounding is
@@ -70,9 +74,21 @@ class KrylovFactor(Factor):
         if limits.tolerance < _SINGLE_TOLERANCE or least < _SINGLE_MARGIN * self.rounded:
             self._begin(self.targets.dtype, limits)
         self._without: dict[bytes, KrylovFactor] = {}
+        self._unsolved: set[float] = set()
         self._shortfall = 0.0
         self._for_folds = min(self._equations.limits.budget, 1e18)  # no infinities to subtract
         self.residual = np.nan  # until there are coefficients to compute it from
+
+    @classmethod
+    def build(cls, problem: SolverInput, system: SymmetricSystem | None) -> KrylovFactor:
+        """The sequence of the targets; at one given λ all of it, else as far as λ will ask."""
+        alpha = problem.alpha
+        least = np.inf if isinstance(alpha, str) else float(np.min(alpha))
+        limits, rows = problem.limits(), CentredRows.of(problem.X, problem.weighting())
+        factor = cls(rows, problem.Y, limits, problem.random_seed(), least)
+        if isinstance(alpha, float):
+            factor.reach(np.array([alpha]))
+        return factor
 
     def _begin(self, dtype: np.dtype, limits: Limits) -> None:
         """The first steps, which show the largest eigenvalue, in this precision."""
@@ -140,6 +156,11 @@ class KrylovFactor(Factor):
         """Make the sequence long enough for ``alphas`` (L,); returns them in its own units."""
         shifts = self.scaled(alphas)
         residual = self._equations.reach(self._sequence, shifts)
+        if self._equations.paused:
+            self._unsolved.update(
+                alphas[self._own_residuals(alphas) > self._equations.limits.tolerance]
+            )
+            return shifts
         if self._sequence.astray and self.bits < 8 * self.targets.dtype.itemsize:
             limits, self._shortfall = self._equations.limits, 0.0
             vars(self).pop("_leverages", None)
@@ -148,6 +169,22 @@ class KrylovFactor(Factor):
         if residual > self._equations.limits.tolerance:
             self._shortfall = max(self._shortfall, residual)
         return shifts
+
+    @contextmanager
+    def as_far_as_it_is(self) -> Iterator[None]:
+        everywhere = [self, *self._without.values()]
+        for factor in everywhere:
+            factor._equations.paused = True
+        try:
+            yield
+        finally:
+            for factor in everywhere:
+                factor._equations.paused = False
+
+    def reliable(self, alphas: Array) -> Array:
+        """Whether they were solved for, or might still win."""
+        unsolved = self._unsolved.union(*(rest._unsolved for rest in self._without.values()))
+        return ~np.isin(alphas, list(unsolved))
 
     @property
     def shortfall(self) -> float:
@@ -158,7 +195,11 @@ class KrylovFactor(Factor):
         return max([self._shortfall, *(rest.shortfall for rest in self._without.values())])
 
     def residuals(self, alphas: Array) -> Array:
-        """The largest relative residual of a target at each of ``alphas`` (L,)."""
+        """The largest relative residual of a target, or of one in a fold, at ``alphas`` (L,)."""
+        asked = self._without.values() or [self]
+        return np.max([one._own_residuals(alphas) for one in asked], axis=0)
+
+    def _own_residuals(self, alphas: Array) -> Array:
         return self._sequence.residuals(self.scaled(alphas)).max(axis=0)
 
     def settle(self) -> None:
@@ -176,7 +217,7 @@ class KrylovFactor(Factor):
         return [alphas[piece] for piece in blocks(alphas.size, size)]
 
     @property
-    def dear_again(self) -> bool:
+    def costs_again(self) -> bool:
         """Whether vectors have to be made again."""
         probed = self.leverages_at_hand
         return not (self._sequence.all_kept and (not probed or self._leverages.all_kept))
@@ -281,6 +322,28 @@ class KrylovFactor(Factor):
         eps = float(np.finfo(self.targets.dtype).eps)  # of the products that check the result
         return eps * (self._sequence.largest + scaled) / scaled
 
+    def _unconverged(
+        self, alphas: Array, tolerance: float, compared: Array | None
+    ) -> Unconverged | None:
+        # what is lost by rounding is reported as that
+        reachable = max(tolerance, 10.0 * self.error_estimate(float(alphas.min())))
+        if self.residual > reachable:
+            return Unconverged("krylov", self.iterations, self.residual)
+        if compared is None:
+            return None
+        if not self.exhausted:
+            short = self.shortfall
+            return Unconverged("krylov", self.iterations, short, in_fold=True) if short else None
+        # those that could not win any more were not solved for
+        residuals = self.residuals(compared)[self.reliable(compared)]
+        unsolved = int(np.count_nonzero(residuals > tolerance))
+        if not unsolved:
+            return None
+        worst = float(residuals.max())
+        return Unconverged(
+            "krylov", self.iterations, worst, compared=compared.size, unsolved=unsolved
+        )
+
     def energies(self, alphas: Array) -> Array:
         shifts = self.reach(alphas)
         energies = self._unscaled(self._unscaled(self._sequence.energies(shifts)[None]))[0]
@@ -298,9 +361,9 @@ class KrylovFactor(Factor):
 
     # --- new rows ---
 
-    def sensitivities(self, alpha: float, queries: Any) -> Array:
+    def sensitivities(self, alpha: float, queries: Any, some: Array | None = None) -> Array:
         found = self._new_rows().sensitivities(self.scaled(np.array([alpha])), queries)
-        return self._with_mean(found)
+        return self._with_mean(found if some is None else found[some], some)
 
     def variances(self, alpha: float, queries: Any, prior: Array) -> Array:
         left = self._new_rows().leftovers(self.scaled(np.array([alpha])), queries)
@@ -321,3 +384,106 @@ def _scales(targets: Array) -> Array | None:
     norms = np.where(norms > 0.0, norms, 1.0)
     spread = norms.max() / norms.min()
     return None if spread < _COMPARABLE else np.exp2(np.round(np.log2(norms)))
+
+
+# Steps of a Krylov sequence that are expected: at one λ, and down to the smallest of several.
+_EXPECTED_STEPS = (25, 60)
+
+
+def krylov_cost(task: Task) -> Candidate:
+    """Conjugate gradients for all λ at once; how many steps they take, only the data know."""
+    n, d, t = task.n, task.occupied or task.d, task.t
+    alone = task.alphas == 1
+    steps = _EXPECTED_STEPS[not alone]
+    probed = not alone and not task.folds
+    sequences = max(1, task.folds + (not alone and task.folds > 0))
+
+    def products(columns: int, count: float) -> list[Work]:
+        flops = 4.0 * count * task.numbers * columns
+        kind = "sparse" if task.sparse else "product"
+        size = float(columns)
+        rest = Work("pass", 12.0 * count * min(n, d) * columns * task.itemsize, n, task.bits)
+        return [counted(task, kind, flops, size), rest, Work("call", 2.0 * count, 1, task.bits)]
+
+    sequence = products(t, float(steps * sequences))
+    if probed:
+        sequence += products(PROBES, float(steps))
+    work = [
+        *during("factorisation" if alone else "path", sequence),
+        *during("coefficients", products(t, 1.0)),
+    ]
+    form = "conjugate gradients" if alone else "conjugate gradients, every alpha"
+    if task.folds:
+        form += ", once per fold" if task.folds > 1 else ", without the held-out rows first"
+    elif probed and n > FEW_ROWS:
+        form += f"; leave-one-out estimated by {PROBES} random probes"
+    refused = ""
+    if task.likelihood:
+        refused = "it knows no determinant, and so no likelihood"
+    elif task.unregularised:
+        refused = "it needs an alpha above zero"
+    columns = t + PROBES
+    rows = task.row_bytes * (task.folds > 0)
+    if not task.streamed:
+        rows += task.row_bytes * (task.copied + task.kept)
+    least = rows + task.itemsize * (8.0 * (n + d) * max(t, PROBES) + columns_of(task))
+    kept = task.row_bytes * task.sparse + task.itemsize * min(n, d) * float(steps * columns)
+    return Candidate("krylov", tuple(work), least + kept, form, refused, least)
+
+
+# Numbers of new rows that are dense at a time.
+_DENSE_NUMBERS = 4_194_304
+
+
+class NewRows:
+    """Answers about new rows (m, d), a few of them at a time.
+
+    Parameters
+    ----------
+    equations : NormalEquations
+        In the precision of the products.
+    rows : CentredRows
+        The rows of the fit in their own.
+
+    Notes
+    -----
+    **Cost**: as a fit to as many targets as there are new rows.
+    """
+
+    def __init__(self, equations: NormalEquations, rows: CentredRows) -> None:
+        self._equations = equations
+        self._rows = rows
+
+    def sensitivities(self, shifts: Array, queries: Any) -> Array:
+        """X̃(X̃ᵀX̃ + λ)⁻¹x at one λ (1,) → (n, m)."""
+        found = np.empty((self._rows.shape[0], queries.shape[0]), self._rows.rows.dtype)
+        for columns, start, sequence in self._sequences(shifts, queries):
+            solutions = sequence.at_own(np.repeat(shifts, start.shape[1]))
+            dual = self._equations.dual
+            found[:, columns] = solutions if dual else self._equations.rows.times(solutions)
+        return found
+
+    def leftovers(self, shifts: Array, queries: Any) -> Array:
+        """λ xᵀ(X̃ᵀX̃ + λ)⁻¹x at one λ (1,) → (m,): what the rows of the fit leave unknown."""
+        found = np.empty(queries.shape[0])
+        squares = self._rows.squares_of(queries)
+        for columns, start, sequence in self._sequences(shifts, queries):
+            energies = sequence.energies(shifts)[:, 0]
+            if self._equations.dual:  # it is |x|² − (X̃x)ᵀ(X̃X̃ᵀ + λ)⁻¹X̃x
+                found[columns] = np.maximum(squares[columns] - energies, 0.0)
+            else:
+                known = np.square(start, dtype=np.float64).sum(axis=0)
+                found[columns] = energies * shifts + np.maximum(squares[columns] - known, 0.0)
+        return found
+
+    def _sequences(
+        self, shifts: Array, queries: Any
+    ) -> Iterator[tuple[slice, Array, LanczosSequence]]:
+        """Which rows, as X̃x (n, b), or x (d, b), and their sequence, long enough for λ."""
+        equations = self._equations
+        for columns in blocks(queries.shape[0], max(1, _DENSE_NUMBERS // max(self._rows.shape))):
+            x = self._rows.centred_like(queries[columns]).T.astype(equations.rows.rows.dtype)
+            start = equations.rows.times(x) if equations.dual else x
+            sequence = equations.sequence(start)
+            equations.reach(sequence, shifts)
+            yield columns, start, sequence

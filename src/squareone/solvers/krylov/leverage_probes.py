@@ -1,4 +1,4 @@
-"""Leverages of a fit that is known by its products only, estimated by random probes.
+"""Leverages of ``krylov``: estimated by random probes from products with the rows.
 
 For a vector z of random signs z_i ((I − H)z)_i is 1 − h_i on average. A few probes leave noise in
 each row, which makes the mean of 1/(1 − h_i)² too large; their scatter says by how much. A few rows

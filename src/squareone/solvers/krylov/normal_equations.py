@@ -55,6 +55,8 @@ class NormalEquations:
         self.rows = rows
         self.limits = replace(limits, budget=rows.rows.prepare(limits.budget))
         self.dual = rows.shape[0] <= rows.shape[1]
+        #: Whether sequences are left as long as they are.
+        self.paused = False
 
     def settle(self) -> None:
         """Take a copy of the rows, which nobody else can change; nobody watches any more."""
@@ -79,6 +81,8 @@ class NormalEquations:
     def reach(self, sequence: LanczosSequence, shifts: Array, tolerance: float = 0.0) -> float:
         """Make a sequence long enough for ``shifts`` (L,); the largest relative residual."""
         limits = self.limits
+        if self.paused and sequence.steps:
+            return float(sequence.residuals(shifts).max())
         tolerance = max(tolerance, limits.tolerance)
         with shared_cores():
             return sequence.extend(float(shifts.min()), tolerance, limits.most, limits.watch)

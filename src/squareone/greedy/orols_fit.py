@@ -1,0 +1,174 @@
+"""A greedy fit from beginning to end: the search for the width and ε, then the paths."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from ..arrays import Array
+from ..errors import MemoryLimitError
+from ..fitting.progress import Progress
+from ..planning.memory import memory_limit as bytes_allowed
+from ..planning.memory import readable
+from . import CHOOSERS, GreedyPath
+from .fit_task import MOST_SHARE, GreedyTask
+from .fitted_models import GreedyRecord, rows_at
+from .parameter_search import Look, check_values, choose
+
+# Numbers for every row beside those of columns of the kernel matrix, and for every target.
+_FOR_ROWS, _FOR_TARGETS = 18, 3
+# The share by which a criterion has to fall over the last tenth of a path to be falling still.
+_FALLING = 0.03
+# Columns of the kernel matrix that several models may share, at most.
+_SHARED_BYTES = 512 * 2**20
+
+
+def fit_greedy(
+    task: GreedyTask, kept: Array, progress: Progress
+) -> tuple[GreedyRecord, float, dict[str, Array]]:
+    """The paths, ε, and what the search for it and for the width has tried.
+
+    ``kept`` are the numbers of the user's rows that the task has.
+    """
+    _check_memory(task)
+    task.kernels, epsilon, looks = choose(task, progress)
+    if task.X is not None:
+        check_values(task.kernels, task.X)
+    groups = task.groups(np.arange(task.columns.shape[1]))
+    paths = _paths(task, groups, epsilon, progress)
+    known = np.unique(np.concatenate([path.candidates for path in paths]))
+    points = None if task.X is None else rows_at(task.X, known % task.n)
+    if points is not None and isinstance(points, np.ndarray):
+        points = points.copy()  # the model does not change with the user's rows
+    record = GreedyRecord(
+        task.kernels,
+        task.targets,
+        groups,
+        paths,
+        [path.best for path in paths],
+        known,
+        points,
+        kept,
+        task.unit,
+        task.dtype,
+        task.n_features,
+    )
+    return record, epsilon, _table(looks, task.unit)
+
+
+def _table(looks: list[Look], unit: float) -> dict[str, Array]:
+    """One array for each figure of the looks; errors in the units of the targets."""
+    return {
+        "sigma": np.array([look.sigma for look in looks]),
+        "epsilon": np.array([look.epsilon for look in looks]),
+        "error": np.array([look.error for look in looks]) * unit**2,
+        "wrong": np.array([look.wrong for look in looks]),
+    }
+
+
+def _check_memory(task: GreedyTask) -> None:
+    """Refuse what does not fit, before anything is allocated."""
+    limit = bytes_allowed(task.estimator.memory_limit)
+    most, needed = task.most(), _needed(task)
+    if needed > limit:
+        # the largest m with 24m² + bm at most what is left, less a little for rounding
+        b = float(task.n) * task.dtype.itemsize
+        below = max(0.0, limit - _beside(task))
+        fits = int(0.99 * 2.0 * below / (b + np.sqrt(b * b + 96.0 * below)))
+        advice = f"set max_centers={fits:,} or fewer" if fits else "not even one would fit"
+        msg = (
+            f"{most:,} centers of {task.n:,} rows need {readable(needed)}, and "
+            f"{readable(limit)} are there: {advice}"
+        )
+        raise MemoryLimitError(msg)
+
+
+def _paths(
+    task: GreedyTask, groups: list[Array], epsilon: float, progress: Progress
+) -> list[GreedyPath]:
+    spare = 0.5 * (bytes_allowed(task.estimator.memory_limit) - _needed(task))
+    shared = min(spare, _SHARED_BYTES) if len(groups) > 1 else 0.0
+    columns = task.columns_for(epsilon, shared)
+    split = _split(task) if task.estimator.stopping == "validation" else None
+    task.seed = int(task.rng.randint(2**31 - 1))
+    paths, judged = [], []
+    for number, group in enumerate(groups):
+        name = "centers" if len(groups) == 1 else f"centers of model {number + 1}"
+        with progress.stage(name, task.most()):
+            count = None
+            if split is not None:
+                inside, outside = split
+                part = task.part(inside)
+                some = part.columns_for(epsilon)
+                watched = task.watched(part, some, outside, inside, group)
+                judged.append(
+                    part.run(some, part.columns[:, group], watched=watched, validated=True)
+                )
+                count = judged[-1].best
+            paths.append(task.run(columns, task.columns[:, group], count=count, progress=progress))
+    _warn_of_limit(judged or paths, task)
+    return paths
+
+
+def _warn_of_limit(paths: list[GreedyPath], task: GreedyTask) -> None:
+    """Say where more centers than the default allows might be better: nobody has chosen it."""
+    if task.estimator.max_centers is not None or isinstance(task.estimator.stopping, Integral):
+        return
+    cut_off = [path for path in paths if _cut_off(path, str(task.estimator.stopping))]
+    if cut_off:
+        most = max(path.longest for path in cut_off)
+        which = f"{len(cut_off):,} of {len(paths):,} models" if len(paths) > 1 else "the model"
+        warnings.warn(
+            f"{which} ended at {most:,} centers, the most that max_centers=None allows for "
+            f"{task.n:,} rows, and the criterion was still falling: more might predict better. "
+            f"Set max_centers={2 * most:_}, or, to leave it at that, max_centers={most:_}",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+
+
+def _split(task: GreedyTask) -> tuple[Array, Array]:
+    held = max(1, round(task.estimator.validation_fraction * task.n))
+    if task.n < 2:
+        msg = (
+            f'stopping="validation" needs at least two rows, got n_samples = {task.n}: use '
+            'stopping="gcv"'
+        )
+        raise ValueError(msg)
+    order = task.rng.permutation(task.n)
+    held = min(held, task.n - 1)
+    return np.sort(order[held:]), np.sort(order[:held])
+
+
+def _cut_off(path: GreedyPath, stopping: str) -> bool:
+    """Whether a path ended at the limit while its models were still getting better.
+
+    The best one is among the last tenth, and in these the criterion fell by as much as a change of
+    three per cent in the mean square error. Half of few rows are no limit worth a word: a model
+    with more centers would not be a sparse one.
+    """
+    if path.ended != "max_centers" or path.longest >= int(MOST_SHARE * path.n):
+        return False
+    before, end = path.criterion[int(0.9 * path.longest)], path.criterion[path.best]
+    if stopping in ("bic", "mdl"):  # n·t times the logarithm of a mean square
+        before, end = np.exp(np.array([before - end, 0.0]) / (path.n * path.projections.shape[1]))
+    return 1.1 * path.best >= path.longest and end <= (1.0 - _FALLING) * before
+
+
+def _needed(task: GreedyTask) -> float:
+    """Bytes: the orthogonal columns, some that are on their way, and triangles."""
+    most = task.most()
+    return float(task.n) * most * task.dtype.itemsize + _beside(task) + 24.0 * most * most
+
+
+def _beside(task: GreedyTask) -> float:
+    """Bytes that do not depend on the number of centers."""
+    estimator, kernels = task.estimator, len(task.kernels)
+    columns = min(
+        CHOOSERS[estimator.selection].room(estimator.candidates, kernels), 2 * task.n * kernels
+    )
+    numbers = columns + _FOR_ROWS + _FOR_TARGETS * task.columns.shape[1]
+    return float(task.n) * numbers * task.dtype.itemsize

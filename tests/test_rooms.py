@@ -1,0 +1,51 @@
+"""The order of the house: one name for a file, and solvers known by the registry alone."""
+
+import ast
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+import squareone
+from squareone.solvers.registry import SOLVERS
+
+ROOT = Path(squareone.__file__).parent
+FILES = sorted(ROOT.rglob("*.py"))
+OUTSIDE = [path for path in FILES if ROOT / "solvers" not in path.parents]
+
+
+def name_of(path):
+    return str(path.relative_to(ROOT))
+
+
+def test_no_name_of_a_file_comes_twice():
+    counts = Counter(path.stem for path in FILES if path.stem not in ("__init__", "base"))
+    assert [name for name, count in counts.items() if count > 1] == []
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_a_module_says_what_it_holds(path):
+    docstring = ast.get_docstring(ast.parse(path.read_text()))
+    assert docstring
+    assert len(docstring.splitlines()[0]) > 12
+
+
+@pytest.mark.parametrize("path", OUTSIDE, ids=name_of)
+def test_no_solver_is_known_by_its_name(path):
+    """Nothing outside compares with one, looks one up or asks which factor it has."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        inside: list[ast.AST] = []
+        if isinstance(node, ast.Compare):
+            inside = [node.left, *node.comparators]
+        elif isinstance(node, ast.Subscript):
+            inside = [node.slice]
+        literals = [
+            each.value
+            for part in inside
+            for each in ast.walk(part)
+            if isinstance(each, ast.Constant) and isinstance(each.value, str)
+        ]
+        assert not set(literals) & set(SOLVERS), f"line {node.lineno}"
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "isinstance":
+            asked = ast.unparse(node.args[1])
+            assert "Factor" not in asked, f"line {node.lineno}: {asked}"

@@ -1,0 +1,1 @@
+"""Tools for contributors, which are no part of the package."""
