@@ -1,6 +1,11 @@
 """Configuration of the documentation; the build needs no network."""
 
+import sys
+from pathlib import Path
+
 import squareone
+
+sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
 project = "squareone"
 author = "the squareone developers"
@@ -14,6 +19,8 @@ extensions = [
     "numpydoc",
     "myst_parser",
     "sphinx_gallery.gen_gallery",
+    "rooms_picture",
+    "solver_tables",
 ]
 templates_path = ["_templates"]
 exclude_patterns = ["_build", "**/GALLERY_HEADER.rst"]
@@ -28,7 +35,8 @@ html_theme_options = {
     "show_toc_level": 2,
 }
 # Pages without pages below them leave the room of the left column to the text.
-html_sidebars = {page: [] for page in ("index", "tutorial", "derivations", "changelog")}
+_ALONE = ("index", "tutorial", "derivations", "architecture", "changelog")
+html_sidebars = {page: [] for page in _ALONE}
 html_static_path = ["_static"]
 html_css_files = ["wider.css"]
 

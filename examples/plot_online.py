@@ -34,10 +34,12 @@ KERNEL, A = Gaussian(0.5), 0.1
 # through the rows as a stream, and ``online_decisions_`` has what was said of each before its label
 # was seen.
 
-all_rows = IncrementalRLSClassifier(A, kernel=KERNEL, fit_intercept=False).fit(X, y)
-perceptron = SecondOrderPerceptron(A, kernel=KERNEL).fit(X, y)
-deterministic = SelectiveSamplingClassifier(a=A, k=1.0, kernel=KERNEL).fit(X, y)
-randomised = SelectiveSamplingClassifier("randomized", a=A, b=0.02, kernel=KERNEL).fit(X, y)
+all_rows = IncrementalRLSClassifier(alpha=A, kernel=KERNEL, fit_intercept=False).fit(X, y)
+perceptron = SecondOrderPerceptron(alpha=A, kernel=KERNEL).fit(X, y)
+deterministic = SelectiveSamplingClassifier(alpha=A, k=1.0, kernel=KERNEL).fit(X, y)
+randomised = SelectiveSamplingClassifier(strategy="randomized", alpha=A, b=0.02, kernel=KERNEL).fit(
+    X, y
+)
 
 
 def wrong(model):
@@ -49,7 +51,9 @@ def wrong(model):
 # at a time, predicted and then perhaps learned.
 
 drawn = rng.random(n) < deterministic.label_rate_
-some = IncrementalRLSClassifier(A, kernel=KERNEL, fit_intercept=False).start(range(10), X.shape[1])
+some = IncrementalRLSClassifier(alpha=A, kernel=KERNEL, fit_intercept=False).start(
+    range(10), X.shape[1]
+)
 missed = np.empty(n, bool)
 for i in range(n):
     missed[i] = some.predict_one(X[i]) != y[i]
@@ -85,7 +89,7 @@ for ax in (left, right):
     ax.set_xlabel("rows")
     ax.grid(alpha=0.25)
 left.legend(framealpha=0.85, edgecolor="none")
-figure.suptitle(f"Digits, Gaussian kernel, a = {A:g}; k = 1, b = 0.02")
+figure.suptitle(f"Digits, Gaussian kernel, alpha = {A:g}; k = 1, b = 0.02")
 plt.show()
 
 # %%

@@ -9,13 +9,17 @@ new rows.
 
 import matplotlib.pyplot as plt
 import numpy as np
-from sklearn.datasets import load_breast_cancer, load_digits
+from sklearn.datasets import load_breast_cancer, load_digits, make_classification
 from sklearn.metrics import log_loss
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from squareone import RLSClassifier
-from squareone.report import LeaveOneOutCalibrationDisplay, LeaveOneOutRocDisplay
+from squareone.report import (
+    LeaveOneOutCalibrationDisplay,
+    LeaveOneOutPrecisionRecallDisplay,
+    LeaveOneOutRocDisplay,
+)
 
 X, y = load_breast_cancer(return_X_y=True)
 model = make_pipeline(StandardScaler(), RLSClassifier(random_state=0)).fit(X, y)
@@ -41,6 +45,21 @@ model = RLSClassifier("linear").fit(X, y)
 LeaveOneOutRocDisplay.from_estimator(model)
 plt.show()
 LeaveOneOutCalibrationDisplay.from_estimator(model, classes=[1, 3, 8], strategy="uniform")
+plt.show()
+
+# %%
+# Where a class is rare, precision and recall say more: a ROC curve can look good while most of what
+# is found is wrong. The mark is the threshold that was chosen for the F-measure. Probabilities are
+# small then, and the axes of the calibration end where they do.
+
+rare, target = make_classification(
+    2000, n_features=6, n_informative=4, weights=[0.95], class_sep=0.7, random_state=1
+)
+model = RLSClassifier(threshold="f1", class_weight="balanced", random_state=0).fit(rare, target)
+print(f"threshold {model.threshold_:.2f}, as a probability {model.probability_threshold_:.2f}")
+figure, axes = plt.subplots(1, 2, figsize=(10, 5.6), layout="constrained")
+LeaveOneOutPrecisionRecallDisplay.from_estimator(model, ax=axes[0])
+LeaveOneOutCalibrationDisplay.from_estimator(model, ax=axes[1])
 plt.show()
 
 # %%
