@@ -132,7 +132,7 @@ def _ours(model: RLSClassifier, train: Rows, test: Rows) -> Iterator[Calibrated]
     values = model.decision_function(test.X)
     truth = train.y[:, None] == model.classes_
     for method in CALIBRATIONS:
-        fit = partial(fit_calibration, method, model.loo_predictions_, truth, exclusive=True)
+        fit = partial(fit_calibration, method, model.loo_decision_values_, truth, exclusive=True)
         fit()  # what it imports is not part of its time
         start = time.perf_counter()
         calibration = fit()

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
+import numpy as np
+
 from benchmarks.measure import peak_memory
 from experiments.data import Split, load_split
 from experiments.measure import per_cent_wrong
@@ -26,10 +28,10 @@ class Goal(NamedTuple):
 
 GOALS = {
     "usps": Goal(4.5, 1.0),
-    "letter": Goal(2.3, 4.0),
-    "optdigits": Goal(1.2, 1.5),
-    "pendigits": Goal(1.7, 4.0),
-    "satimage": Goal(8.4, 1.5),
+    "letter": Goal(2.3, 1.0),
+    "optdigits": Goal(1.2, 1.0),
+    "pendigits": Goal(1.7, 1.3),
+    "satimage": Goal(8.4, 1.0),
 }
 HEADER = (
     "set",
@@ -51,10 +53,14 @@ NOTES = """\
 `RLSClassifier()` with nothing set, on raw features, against `GridSearchCV(SVC(), cv=3)` over nine
 points (C = 1, 10, 100; gamma = 0.1, 1, 10 times "scale"), on raw or on standardised features,
 whichever is better in cross-validation.
-Errors are in per cent. **fit** is the time of `fit` alone, **search** that of the winning grid
-search with its refit; **time ratio** is the first over the second, each measured once, in this run.
+Errors are in per cent. **fit** is the time until `fit`, `loo_predictions_` and a first
+`predict_proba` are done, **search** that of the winning grid search with its refit, which has
+neither; **time ratio** is the first over the second. Both are medians of three runs in turn, where
+a fit takes less than ten seconds.
 **peak memory** is the rise of the resident memory during a second fit in a fresh process."""
 QUICK_ROWS = 400
+#: Runs of each, where a fit takes less than so many seconds.
+REPEATS, SOON = 3, 10.0
 
 
 def main() -> None:
@@ -78,10 +84,13 @@ def _load(name: str, quick: bool) -> Split:
 
 def _row(name: str, report: Report) -> tuple[str, ...]:
     train, test = _load(name, report.quick)
-    ours = judge(train, test)
-    svm = tuned_classifier(train)
+    runs = [(judge(train, test), tuned_classifier(train))]
+    while len(runs) < REPEATS and runs[0][0].seconds < SOON:
+        runs.append((judge(train, test), tuned_classifier(train)))
+    ours, svm = runs[0]
+    fit, search = np.median([[one.seconds for one in run] for run in runs], axis=0)
     svm_error = per_cent_wrong(svm.search.predict(test.X), test.y)
-    ratio = ours.seconds / svm.seconds
+    ratio = fit / search
     n, d = train.X.shape
     return (
         name,
@@ -91,11 +100,11 @@ def _row(name: str, report: Report) -> tuple[str, ...]:
         f"{ours.loo_error:.2f}",
         f"{ours.sigma:.3g}",
         f"{ours.alpha:.2g}",
-        f"{ours.seconds:.2f} s",
+        f"{fit:.2f} s",
         readable(peak_memory(partial(_memory_of_fit, name, report.quick))),
         f"{svm_error:.2f}",
         f"{svm.features}, {svm.chosen}",
-        f"{svm.seconds:.2f} s",
+        f"{search:.2f} s",
         f"{ratio:.2f}",
         report.to_reach(ratio, GOALS[name].ratio),
     )

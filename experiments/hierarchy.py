@@ -29,7 +29,7 @@ RIDGES = (0.1, 0.3, 1.0)
 BLOCK = 250  # posts that are predicted before they are learned
 QUICK_ROWS = 600
 HEADER = (
-    "a",
+    "alpha",
     "labels",
     "classifier",
     "H-loss",
@@ -44,9 +44,9 @@ The "bydate" split: 11,314 posts to learn from, in one pass in random order, and
 test on, with headers, as `TfidfVectorizer(sublinear_tf=True)`, rows of unit length. The first part
 of a group's name is its parent: alt, comp, misc, rec, sci, soc, talk. Every post has two labels,
 its group and that parent, so that there are 27 nodes.
-**hierarchy** is `HierarchicalClassifier(taxonomy)`: a node learns the posts of its parent only, and
-is asked only where the parent was predicted. **flat** is the same with the 20 groups as roots, a
-linear RLS for each on all posts, without intercept; parents are added to what it predicts.
+**hierarchy** is `HierarchicalClassifier(taxonomy=…)`: a node learns the posts of its parent only,
+and is asked only where the parent was predicted. **flat** is the same with the 20 groups as roots,
+a linear RLS for each on all posts, without intercept; parents are added to what it predicts.
 **signs**: all groups with a positive margin, none or several may be; **largest**: one group, that
 with the largest margin, level by level in the hierarchy.
 Losses are means over the test posts. The **H-loss** counts first mistakes on a path from the root,
@@ -54,7 +54,7 @@ each as one; with **shared costs** (Cesa-Bianchi, Gentile & Zaniboni 2006) a par
 group its share of its parent's. **zero-one**: any label is wrong; **symmetric difference**: how
 many are. **in the pass** is the mean H-loss of blocks of {BLOCK} posts, each predicted before it
 was learned; **pass** the seconds for learning and these predictions.
-`hierarchy-pass.png` is the mean of these losses so far, for the largest a."""
+`hierarchy-pass.png` is the mean of these losses so far, for the largest alpha."""
 
 
 CLASSIFIERS = ("hierarchy", "flat")
@@ -121,7 +121,7 @@ def predictions(model: HierarchicalClassifier, X: Any, taxonomy: Taxonomy) -> di
 
 def one_pass(name: str, taxonomy: Taxonomy, a: float, train: Rows) -> Pass:
     order = np.random.default_rng(0).permutation(len(train.y))
-    model = HierarchicalClassifier(taxonomy if name == "hierarchy" else None, a=a)
+    model = HierarchicalClassifier(taxonomy=taxonomy if name == "hierarchy" else None, alpha=a)
     groups = np.unique(train.y)
     losses: dict[str, list[NDArray]] = {rule: [] for rule in RULES}
     start = time.perf_counter()

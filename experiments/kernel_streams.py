@@ -26,7 +26,7 @@ class Settings(NamedTuple):
     """The width, the ridge, and how many support points a class may have with a budget."""
 
     sigma: float
-    a: float
+    alpha: float
     budget: int
 
 
@@ -49,9 +49,9 @@ HEADER = (
 )
 NOTES = """\
 One pass over the training rows in one random order, the same for all. Features are raw. The
-Gaussian kernel has the σ, and `a` is the λ, that `RLSClassifier()` chose by the leave-one-out error
-(`results/classification.md`): σ = 7.17 and 0.011 for USPS, 2.86 and 0.057 for letter; the linear
-`IncrementalRLSClassifier` has `a=1`. Selective sampling has `k=1`, and `b` as it says.
+Gaussian kernel has the σ, and `alpha` is the λ, that `RLSClassifier()` chose by the leave-one-out
+error (`results/classification.md`): σ = 7.17 and 0.011 for USPS, 2.86 and 0.057 for letter; the
+linear `IncrementalRLSClassifier` has `alpha=1`. Selective sampling has `k=1`, and `b` as it says.
 
 **mistakes in one pass** are rows that were predicted wrong before their label was seen, or could
 have been, **of all rows** in per cent, as **test error** is, that of the model after the pass.
@@ -103,7 +103,7 @@ def main() -> None:
 
 def streams(settings: Settings) -> dict[str, Any]:
     """Return what learns with the kernel, by name."""
-    own = {"a": settings.a, "kernel": Gaussian(settings.sigma)}
+    own = {"alpha": settings.alpha, "kernel": Gaussian(settings.sigma)}
     return {
         "second-order perceptron, last": SecondOrderPerceptron(**own),
         "second-order perceptron, average": SecondOrderPerceptron(**own, hypothesis="average"),
@@ -115,10 +115,10 @@ def streams(settings: Settings) -> dict[str, Any]:
         ),
         "selective sampling, deterministic": SelectiveSamplingClassifier(**own, k=K),
         f"selective sampling, randomised, b = {B:g}": SelectiveSamplingClassifier(
-            "randomized", **own, b=B
+            strategy="randomized", **own, b=B
         ),
         "selective sampling, randomised, b by itself": SelectiveSamplingClassifier(
-            "randomized", **own
+            strategy="randomized", **own
         ),
     }
 
@@ -163,7 +163,7 @@ def _compare(name: str, train: Rows, test: Rows, report: Report) -> Any:
             style = "-" if kernel == "Gaussian" else "--"
             ax.plot(np.cumsum(wrong), style, color=f"C{drawn}", label=f"{method} ({kernel})")
             drawn += 1
-    model = RLSClassifier(Gaussian(settings.sigma), settings.a).fit(*train)
+    model = RLSClassifier(Gaussian(settings.sigma), settings.alpha).fit(*train)
     error = per_cent_wrong(model.predict(test.X), test.y)
     count = f"{len(train.y):,}"
     row = ("", "", f"{error:.2f}", count, count, "100.0 %")
@@ -171,7 +171,7 @@ def _compare(name: str, train: Rows, test: Rows, report: Report) -> Any:
     ax.set(
         xlabel="rows seen",
         ylabel="mistakes so far",
-        title=f"{name}, σ = {settings.sigma:g}, a = {settings.a:g}",
+        title=f"{name}, σ = {settings.sigma:g}, alpha = {settings.alpha:g}",
         xlim=(0, len(train.y)),
         ylim=(0, None),
     )

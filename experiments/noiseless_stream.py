@@ -58,9 +58,9 @@ def _of_stream(make: Callable[[], Any]) -> Callable[[Rows], NDArray]:
 
 METHODS: dict[str, Callable[[Rows], NDArray]] = {
     "perceptron": perceptron,
-    "second-order perceptron, a = 0.01": _of_stream(lambda: SecondOrderPerceptron(RIDGE)),
-    "incremental RLS on every row, a = 0.01": _of_stream(
-        lambda: IncrementalRLSClassifier(RIDGE, fit_intercept=False)
+    "second-order perceptron, alpha = 0.01": _of_stream(lambda: SecondOrderPerceptron(alpha=RIDGE)),
+    "incremental RLS on every row, alpha = 0.01": _of_stream(
+        lambda: IncrementalRLSClassifier(alpha=RIDGE, fit_intercept=False)
     ),
 }
 

@@ -108,7 +108,7 @@ def _rlsc(name: str, train: Rows, test: Rows, **parameters: Any) -> Judged:
         name,
         f"{low:.2g}" if low == high else f"{low:.2g} to {high:.2g}",
         model.decision_function(test.X),
-        model.loo_predictions_,
+        model.loo_decision_values_,
         model.threshold_,
         seconds,
         "",

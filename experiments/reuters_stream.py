@@ -26,7 +26,7 @@ QUICK_ROWS = 600
 HEADER = (
     "order",
     "learner",
-    "a",
+    "alpha",
     "k or b",
     "labels asked for",
     "to reach",
@@ -46,13 +46,13 @@ counts the stories so far: nothing looks ahead. Each topic is a classifier by it
 its own labels: **labels asked for** are a share of all stories times 50.
 **micro-F** and **macro-F** are of predictions made before a label was seen, over the whole stream;
 macro-F is the mean over the topics. **points behind** (of 100; below zero: ahead) and **to reach**
-are against the learner of all labels with the same `a`: incremental RLS, which learns every label,
-for the deterministic rule, and the second-order perceptron, which learns its mistakes, for the
-randomised one. **topics never asked about**: no story that has the topic was ever asked for.
+are against the learner of all labels with the same `alpha`: incremental RLS, which learns every
+label, for the deterministic rule, and the second-order perceptron, which learns its mistakes, for
+the randomised one. **topics never asked about**: no story that has the topic was ever asked for.
 **rarer** is `count="rarer"`: N counts the labels of the rarer outcome, and one. **Random stories**
-are learned with all their labels, as many as the deterministic rule with the same `a` asked for;
-perceptron and passive-aggressive (PA-I) learn without second-order terms. There the last points
-behind are of the deterministic rule: it has to be 20 points ahead.
+are learned with all their labels, as many as the deterministic rule with the same `alpha` asked
+for; perceptron and passive-aggressive (PA-I) learn without second-order terms. There the last
+points behind are of the deterministic rule: it has to be 20 points ahead.
 The rule of the analysis looks at the margin with the row itself in A, which is smaller by 1 + r: it
 asks for more labels with the same b than the one that looks at the margin **without the row**, as
 the slides write it. Stop words and the idf so far were chosen on this stream: with them in, or the
@@ -119,45 +119,47 @@ def _dated(report: Report, data: Stream) -> dict[str, Outcome]:
     every = {a: run(data, all_labels(a)) for a in (0.1, 1.0)}
     for a, outcome in every.items():
         add(report, data, "incremental RLS", f"{a:g}", "", outcome)
-    known = run(data, SelectiveSamplingClassifier(a=0.1, k=16.0))
+    known = run(data, SelectiveSamplingClassifier(alpha=0.1, k=16.0))
     add(report, data, "deterministic", "0.1", "16", known, every[0.1], Goal(8.0, 1.0))
-    printed = run(data, SelectiveSamplingClassifier(a=1.0, k=4.0))
+    printed = run(data, SelectiveSamplingClassifier(alpha=1.0, k=4.0))
     add(report, data, "deterministic", "1", "4", printed, every[1.0], Goal(5.0, 1.5))
     for a, k in ((0.1, 0.5), (0.1, 0.1), (1.0, 0.5)):
-        rarer = run(data, SelectiveSamplingClassifier(a=a, k=k, count="rarer"))
+        rarer = run(data, SelectiveSamplingClassifier(alpha=a, k=k, count="rarer"))
         goal = Goal(15.0, macro=5.0) if (a, k) == (0.1, 0.5) else NO_GOAL
         add(report, data, "deterministic, rarer", f"{a:g}", f"{k:g}", rarer, every[a], goal)
     _baselines(report, data, printed)
-    second = run(data, SecondOrderPerceptron(1.0))
+    second = run(data, SecondOrderPerceptron(alpha=1.0))
     add(report, data, "second-order perceptron", "1", "", second)
-    alone = SelectiveSamplingClassifier("randomized", a=1.0, b=0.1, margin="without_row")
+    alone = SelectiveSamplingClassifier(
+        strategy="randomized", alpha=1.0, b=0.1, margin="without_row"
+    )
     randomised = run(data, alone)
     name = "randomised, margin without the row"
     add(report, data, name, "1", "0.1", randomised, second, Goal(45.0, 1.5))
     for b in (0.1, 0.05, 0.02):
-        fewer = run(data, SelectiveSamplingClassifier("randomized", a=1.0, b=b))
+        fewer = run(data, SelectiveSamplingClassifier(strategy="randomized", alpha=1.0, b=b))
         add(report, data, "randomised", "1", f"{b:g}", fewer, second)
-    tuned = run(data, SelectiveSamplingClassifier("randomized", a=1.0))
+    tuned = run(data, SelectiveSamplingClassifier(strategy="randomized", alpha=1.0))
     add(report, data, "randomised", "1", "auto", tuned, second)
     return {
-        "incremental RLS, all labels (a = 0.1)": every[0.1],
-        "deterministic (a = 0.1, k = 16)": known,
-        "deterministic (a = 1, k = 4)": printed,
-        "second-order perceptron, all labels (a = 1)": second,
-        "randomised, without the row (a = 1, b = 0.1)": randomised,
+        "incremental RLS, all labels (alpha = 0.1)": every[0.1],
+        "deterministic (alpha = 0.1, k = 16)": known,
+        "deterministic (alpha = 1, k = 4)": printed,
+        "second-order perceptron, all labels (alpha = 1)": second,
+        "randomised, without the row (alpha = 1, b = 0.1)": randomised,
     }
 
 
 def _shuffled(report: Report, data: Stream) -> None:
     every = run(data, all_labels(0.1))
     add(report, data, "incremental RLS", "0.1", "", every)
-    known = run(data, SelectiveSamplingClassifier(a=0.1, k=16.0))
+    known = run(data, SelectiveSamplingClassifier(alpha=0.1, k=16.0))
     add(report, data, "deterministic", "0.1", "16", known, every, Goal(8.0, 1.5))
 
 
 def all_labels(a: float) -> IncrementalRLSClassifier:
     """Return RLS that learns every label, with the same matrix as one that asks for all."""
-    return IncrementalRLSClassifier(a, fit_intercept=False)
+    return IncrementalRLSClassifier(alpha=a, fit_intercept=False)
 
 
 def run(data: Stream, model: Any) -> Outcome:
@@ -274,11 +276,11 @@ def _panels(
 
 
 STYLES: dict[str, dict[str, Any]] = {
-    "incremental RLS, all labels (a = 0.1)": {"color": "black"},
-    "deterministic (a = 0.1, k = 16)": {"color": "#0072B2"},
-    "deterministic (a = 1, k = 4)": {"color": "#009E73", "linestyle": "-."},
-    "second-order perceptron, all labels (a = 1)": {"color": "0.5", "linestyle": "--"},
-    "randomised, without the row (a = 1, b = 0.1)": {"color": "#D55E00", "linestyle": "--"},
+    "incremental RLS, all labels (alpha = 0.1)": {"color": "black"},
+    "deterministic (alpha = 0.1, k = 16)": {"color": "#0072B2"},
+    "deterministic (alpha = 1, k = 4)": {"color": "#009E73", "linestyle": "-."},
+    "second-order perceptron, all labels (alpha = 1)": {"color": "0.5", "linestyle": "--"},
+    "randomised, without the row (alpha = 1, b = 0.1)": {"color": "#D55E00", "linestyle": "--"},
 }
 
 

@@ -98,6 +98,7 @@ METHODS: dict[str, Callable[[Draw], tuple[float, float]]] = {
     "OROLSRegressor()": _fitted(OROLSRegressor),
     'OROLSRegressor(selection="greedy")': _fitted(lambda: OROLSRegressor(selection="greedy")),
     "RLSRegressor(), all points": _fitted(RLSRegressor),
+    "RLSRegressor(Gaussian(1.8))": _fitted(lambda: RLSRegressor(Gaussian(1.8))),
     "SVR(C=1, epsilon=0.1, gamma=0.1)": _fitted(lambda: SVR(C=1.0, epsilon=0.1, gamma=0.1)),
 }
 

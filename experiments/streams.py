@@ -24,7 +24,7 @@ from squareone import IncrementalRLSClassifier, SecondOrderPerceptron
 SETS = ("reuters", "news20")
 QUICK_ROWS = 600
 RIDGES = (0.1, 1.0)
-HEADER = ("set", "rows, columns", "learner", "a", "mistakes", "per cent", "seconds")
+HEADER = ("set", "rows, columns", "learner", "alpha", "mistakes", "per cent", "seconds")
 NOTES = """\
 One pass, each document predicted before its labels are seen. **reuters** has the 50 most frequent
 topics of Reuters-21578 in the order of the dates, each a question by itself: mistakes are wrong
@@ -76,9 +76,13 @@ def contestants(
         for name, model in river_learners().items():
             yield name, "", partial(river_pass, X, signs, model)
     for a in RIDGES:
-        yield "second-order perceptron", f"{a:g}", partial(_pass, SecondOrderPerceptron(a), X, y)
+        yield (
+            "second-order perceptron",
+            f"{a:g}",
+            partial(_pass, SecondOrderPerceptron(alpha=a), X, y),
+        )
     for a in RIDGES:
-        every = IncrementalRLSClassifier(a, fit_intercept=False)
+        every = IncrementalRLSClassifier(alpha=a, fit_intercept=False)
         yield "incremental RLS", f"{a:g}", partial(_pass, every, X, y)
 
 
