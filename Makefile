@@ -56,7 +56,7 @@ test-slow: $(VENV)/.stamp-test ## tests that take longer
 MINIMUM_TESTS := tests/laws $(addprefix tests/estimators/test_,sklearn_checks.py good_input.py files.py rows.py streaming.py hierarchical.py)
 
 test-minimum: $(VENV_MINIMUM)/.stamp ## the laws and most tests of estimators on the oldest supported versions
-	$(ONE_THREAD) $(VENV_MINIMUM)/bin/python -m pytest -n $(WORKERS) -m "not slow" $(MINIMUM_TESTS) $(PYTEST_ARGS)
+	$(ONE_THREAD) $(VENV_MINIMUM)/bin/python -m pytest -n $(WORKERS) -m "not slow and not thorough" $(MINIMUM_TESTS) $(PYTEST_ARGS)
 
 # More than an hour: what `make test` and `make test-all` notice of small faults in the numerical code.
 mutants: $(VENV)/.stamp-dev ## change lines of the numerical code, and see which tests notice
