@@ -162,16 +162,22 @@ def width_search_work(task: Task) -> list[Work]:
 
 
 def after_width_search(
-    task: Task, solver: str, work: list[Work], numbers: float, form: str, refused: str
+    task: Task,
+    solver: str,
+    work: list[Work],
+    numbers: float,
+    form: str,
+    refused: str,
+    searched_form: str = "",
 ) -> Candidate:
-    """A candidate that works with the kernel matrix, after the search for its width if any."""
+    """A candidate that works with the kernel matrix, after the search for its width if any.
+
+    ``searched_form`` says what it does where one search finds the width and more.
+    """
     most = _kernel_bytes(task, numbers)
     before = width_search_work(task)
     if before:
-        if solver == "cholesky" and task.alphas == "auto":
-            form = "search for width and λ, a factorisation per step"
-        else:
-            form = f"search for the width, then {form}"
+        form = searched_form or f"search for the width, then {form}"
         m = min(task.n, WIDTH_ROWS)  # the distances, the matrix, and what its eigenvectors take
         most = max(most, _kernel_bytes(replace(task, n=m, itemsize=8), 4.0 * m * m + 6 * m))
     return Candidate(solver, (*before, *work), most, form, refused)

@@ -332,7 +332,7 @@ SEARCH_STEPS = (7, 1)
 def cholesky_cost(task: Task) -> Candidate:
     """A factorisation for every λ that is looked at."""
     n, m = task.n, task.largest_fold
-    refused = ""
+    refused = searched_form = ""
     if task.alphas == 1:
         form = "one Cholesky factorisation"
         work = [
@@ -344,6 +344,7 @@ def cholesky_cost(task: Task) -> Candidate:
             work.append(Work("inverse", n**3 / 3, n, task.bits, stage="leave-one-out values"))
     elif task.alphas == "auto":
         form = "bracketed search, a factorisation per step"
+        searched_form = "search for width and λ, a factorisation per step"
         work = _search(task)
         if not task.smooth:
             refused = (
@@ -358,7 +359,7 @@ def cholesky_cost(task: Task) -> Candidate:
             *_once_more(task, n),
         ]
     numbers = n * n + cholesky_workspace(n) + 2.0 * m * m + 3.0 * TILE * m
-    return after_width_search(task, "cholesky", work, numbers, form, refused)
+    return after_width_search(task, "cholesky", work, numbers, form, refused, searched_form)
 
 
 def _once_more(task: Task, n: int) -> list[Work]:
