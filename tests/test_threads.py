@@ -124,6 +124,7 @@ def test_a_fork_in_the_middle_of_a_tile_starts_afresh():
     assert holders == 0
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("two_threads")
 def test_a_parallel_grid_search_gives_what_a_serial_one_gives():
     rng = np.random.default_rng(0)

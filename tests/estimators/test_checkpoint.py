@@ -310,6 +310,7 @@ OTHER_SEARCHES = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("other", OTHER_SEARCHES)
 def test_the_width_of_another_search(other, path, monkeypatch):
     settings = {"kernel": Gaussian(), "cv": 3 if other == "other folds" else None}

@@ -269,6 +269,7 @@ def test_targets_out_of_scale_are_brought_back_by_a_transformer():
     assert model.fit(X, y * 1e100).score(X, y * 1e100) > 0.9
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_search_over_the_parameters_of_a_kernel(n_jobs):
     grid = {"kernel__sigma": [0.5, 2.0, "median"], "alpha": [1.0, "auto"]}

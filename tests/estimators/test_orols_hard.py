@@ -250,6 +250,7 @@ def test_one_outlier_takes_one_center():
 # --- scale ---
 
 
+@pytest.mark.thorough
 @pytest.mark.costly
 @every_selection
 @pytest.mark.parametrize("factor", [1e-200, 1e-100, 1e-8, 1e8, 1e100, 1e200])

@@ -27,6 +27,7 @@ def held_out(make, labels, w, epsilon):
     return (given * wrong).sum() / (given * judged).sum()
 
 
+@pytest.mark.thorough
 @pytest.mark.costly
 @pytest.mark.parametrize("coding", ["one_vs_all", "one_vs_one", "bch"])
 @pytest.mark.parametrize("w", [None, weights], ids=["unweighted", "weighted"])

@@ -210,6 +210,7 @@ def test_more_features_than_memory_are_only_a_number(path):
         squareone.load(path).predict(new)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("what", ["bytes", "numbers"])
 def test_changed_at_random(what, path):
     """Whatever stands in the file: refused, or a model that predicts."""

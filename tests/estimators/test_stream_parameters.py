@@ -173,6 +173,7 @@ def _learned(model):
     return go(model, 100, n).predict(X)
 
 
+@pytest.mark.thorough
 def test_a_stream_goes_on_in_a_worker():
     model = go(IncrementalRLSRegressor(), 0, 100)
     jobs = (joblib.delayed(_learned)(model) for _ in range(2))

@@ -176,6 +176,7 @@ def test_memory_maps(solver, dtype, tmp_path):
     assert_allclose(found.predict(mapped), expected.predict(rows), atol=atol)
 
 
+@pytest.mark.thorough
 def test_a_search_in_processes(tmp_path):
     np.save(tmp_path / "rows.npy", X)
     mapped = np.load(tmp_path / "rows.npy", mmap_mode="r")

@@ -287,6 +287,7 @@ def test_rows_out_of_range_are_refused(dtype):
 # --- memory ---
 
 
+@pytest.mark.thorough
 def test_few_directions_of_many_features():
     """Rows become dense in r coordinates, in memory for those, once and not for every tile."""
     n, d = 1500, 20_000

@@ -415,6 +415,7 @@ def generated(X):
     return GeneratedRows(parts, X.shape)
 
 
+@pytest.mark.thorough
 @pytest.mark.costly
 @weighted_or_not
 @every_selection

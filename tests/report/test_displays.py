@@ -67,6 +67,7 @@ def test_every_display_is_tested_here():
     assert {display for display, _ in CASES} == public
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("display", "classifies"), CASES)
 def test_a_new_figure_or_the_axes_that_are_given(display, classifies, data, targets):
     X, _ = data
@@ -84,6 +85,7 @@ def test_a_new_figure_or_the_axes_that_are_given(display, classifies, data, targ
     assert plt.get_fignums() == [1, 2]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("display", "classifies"), CASES)
 def test_it_can_be_drawn_into_a_part_of_a_figure(display, classifies, data, targets):
     X, _ = data

@@ -159,6 +159,7 @@ def encoder(**options):
     )
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
 def test_encoded_columns(path, table, sparse):
     made = encoder(sparse_output=sparse)

@@ -217,6 +217,7 @@ def test_search_in_float32_rows_stays_in_float32():
     assert_allclose(search.best_score_, whole.best_score_, rtol=2e-3)
 
 
+@pytest.mark.thorough
 def test_the_same_fit_twice():
     X, y = make_friedman1(1200, noise=1.0, random_state=0)
     a, b = (RLSRegressor(solver="cholesky").fit(X, y) for _ in range(2))

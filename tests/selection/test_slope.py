@@ -105,6 +105,7 @@ def test_newton_steps_find_the_best_alpha(start):
     assert len(seen) <= 6
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "settings", [{}, {"criterion": "gcv"}, {"cv": 3}, {"criterion": "holdout"}]
 )

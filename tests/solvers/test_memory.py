@@ -34,6 +34,7 @@ def peak_of(model, X, y, weights=None):
         tracemalloc.stop()
 
 
+@pytest.mark.thorough
 @pytest.mark.costly
 @pytest.mark.parametrize("t", [1, 12])
 @pytest.mark.parametrize("how", HOW)
@@ -58,6 +59,7 @@ def test_a_fit_stays_within_its_plan(kernel, solver, n, d, how, t):
     assert 0.2 * model.plan_.chosen.bytes < peak < model.plan_.chosen.bytes
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("how", ["one", "auto"])
 def test_given_kernels_rows_of_weight_zero_and_sums_are_counted(how):
     rng = np.random.default_rng(0)
@@ -72,6 +74,7 @@ def test_given_kernels_rows_of_weight_zero_and_sums_are_counted(how):
         assert peak_of(model, rows, y, weights) < model.plan_.chosen.bytes
 
 
+@pytest.mark.thorough
 @pytest.mark.costly
 @pytest.mark.parametrize("n", [300, 1300])
 @pytest.mark.parametrize("solver", ["cholesky", "spectral"])

@@ -166,7 +166,10 @@ class Basis:
 
 def _lengths(columns: Array) -> Array:
     """Of ``columns`` (n, b) in Fortran order: (b,), in float64."""
-    return np.array([np.linalg.norm(column) for column in columns.T], dtype=np.float64)
+    rows = columns.T
+    # a scalar product of BLAS each, in one call: a norm apiece takes a third of a small fit
+    squares = np.matmul(rows[:, None, :], rows[:, :, None])[:, 0, 0]
+    return np.sqrt(squares, dtype=np.float64)
 
 
 def _pieces(start: int, stop: int) -> list[slice]:
