@@ -91,6 +91,7 @@ def test_frames_and_lists():
     assert_allclose(model.predict(new.tolist()), expected, rtol=1e-12)
 
 
+@pytest.mark.thorough
 @pytest.mark.costly
 @pytest.mark.parametrize("stopping", ["gcv", "validation"])
 @pytest.mark.parametrize("kernel", ["gaussian", [Gaussian(1.0), Laplacian(1.0)]], ids=str)
@@ -307,6 +308,7 @@ def test_a_path_is_a_table():
     assert (path["effective_dof"] > 0).all()
 
 
+@pytest.mark.thorough
 def test_a_search_is_on_record():
     model = OROLSRegressor().fit(X, y)
     looks = pd.DataFrame(model.search_)

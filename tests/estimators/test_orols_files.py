@@ -89,6 +89,7 @@ def assert_same(found, expected):
             np.testing.assert_equal(found[name], value, err_msg=name)
 
 
+@pytest.mark.thorough
 @pytest.mark.costly
 @every_model
 def test_copies_say_the_same(model, rows, target):

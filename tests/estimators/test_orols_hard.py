@@ -265,6 +265,7 @@ def test_targets_of_any_size(selection, factor, kernel):
     assert_allclose(found / factor, expected, rtol=1e-6)
 
 
+@pytest.mark.thorough
 @pytest.mark.costly
 @every_selection
 @pytest.mark.parametrize("factor", [1e-200, 1e-100, 1e-8, 1e8, 1e100, 1e200])

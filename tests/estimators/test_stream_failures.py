@@ -98,7 +98,7 @@ def saved(model, path):
 
 @pytest.mark.costly
 @pytest.mark.filterwarnings("ignore::squareone.errors.IllConditionedWarning")
-@pytest.mark.parametrize("start", [30, 140])
+@pytest.mark.parametrize("start", [pytest.param(30, marks=pytest.mark.thorough), 140])
 @pytest.mark.parametrize("name", MODELS)
 def test_an_interrupt_leaves_all_or_nothing(name, start, tmp_path):
     model = begun(name, start)

@@ -59,8 +59,8 @@ def test_as_good_as_an_exhaustive_grid_on_real_data(load):
     assert -model.best_score_ <= 1.02 * -exhaustive(model, X, y, Gaussian())
 
 
-@pytest.mark.costly
-@pytest.mark.parametrize("n", [270, 850, pytest.param(1100, marks=pytest.mark.thorough)])
+@pytest.mark.thorough
+@pytest.mark.parametrize("n", [270, 850, 1100])
 @pytest.mark.parametrize("noise", [0.1, 1.0, 5.0])
 def test_from_few_rows_to_all(small_levels, n, noise):
     """A search over levels ends where one on all rows does."""
@@ -307,6 +307,7 @@ def test_descent_finds_the_minimum_of_what_is_nearly_quadratic(offset):
     assert error(end) <= 7.0 * 1.004
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("alpha", [1e-2, 1.0])
 @pytest.mark.parametrize("solver", ["nystrom", "rectangle"])
 def test_the_width_of_few_centers_is_chosen_with_them(solver, alpha):

@@ -58,6 +58,7 @@ def test_left_alone(source):
     assert _changed(source) == set()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("room", ["solvers", "selection", "fitting"])
 def test_mutants_are_programs(room):
     for file in sorted((ROOMS / room).rglob("*.py")):
