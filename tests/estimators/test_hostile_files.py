@@ -561,7 +561,6 @@ def test_every_truncation_is_refused(name, path):
         load(path, data + b"\0")
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("name", MODELS)
 def test_bytes_changed_at_random(name, path):
     """Whatever stands in one, two or eight bytes."""

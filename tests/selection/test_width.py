@@ -307,7 +307,6 @@ def test_descent_finds_the_minimum_of_what_is_nearly_quadratic(offset):
     assert error(end) <= 7.0 * 1.004
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("alpha", [1e-2, 1.0])
 @pytest.mark.parametrize("solver", ["nystrom", "rectangle"])
 def test_the_width_of_few_centers_is_chosen_with_them(solver, alpha):
