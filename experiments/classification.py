@@ -16,7 +16,7 @@ from experiments.report import Report, parser
 from experiments.rlsc import judge, warm_up
 from experiments.svm import tuned_classifier
 from squareone import RLSClassifier
-from squareone.planning.memory import readable
+from squareone.planning.available_memory import readable
 
 
 class Goal(NamedTuple):

@@ -9,7 +9,7 @@ from experiments.data import Rows, load_split
 from experiments.report import Report, parser
 from experiments.rlsc import judge
 from squareone.errors import MemoryLimitError
-from squareone.planning.memory import readable
+from squareone.planning.available_memory import readable
 
 ROWS = [1_000, 2_000, 5_000, 10_000]
 QUICK_ROWS = [200, 400]

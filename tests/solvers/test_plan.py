@@ -12,8 +12,8 @@ from squareone import RLSClassifier, RLSRegressor
 from squareone.errors import IllConditionedWarning, MemoryLimitError
 from squareone.kernels import Gaussian
 from squareone.planning import Task, make_plan, plan
+from squareone.planning.available_memory import free_memory, memory_limit, readable
 from squareone.planning.machine_speed import KINDS, Machine, Rate
-from squareone.planning.memory import free_memory, memory_limit, readable
 from squareone.report import summary
 from squareone.solvers import cost_counts as costs
 from squareone.solvers.contract import STAGES

@@ -17,7 +17,7 @@ from ..errors import ExportError
 from ..kernels import Precomputed
 from ..models import Hyperplane, KernelExpansion
 from ..persistence import replacing
-from ..planning.memory import readable
+from ..planning.available_memory import readable
 from ..rows import rows_of
 from ..targets import Labels
 from .agreement import check_agreement

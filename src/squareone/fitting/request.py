@@ -14,7 +14,7 @@ from ..kernels import Kernel, Linear, Precomputed
 from ..kernels.names import other_kernels
 from ..kernels.widths import free_width
 from ..planning import Plan, choose_centers, make_plan
-from ..planning.memory import memory_limit as bytes_allowed
+from ..planning.available_memory import memory_limit as bytes_allowed
 from ..rows import Stream, rows_of
 from ..selection import Folds, MarginalLikelihood
 from ..selection.criteria import Criterion

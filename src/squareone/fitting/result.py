@@ -19,8 +19,8 @@ from ..models import Hyperplane, KernelExpansion
 from ..models.probabilities import Calibration
 from ..persistence import Fields
 from ..persistence.checkpoint import Checkpoint
-from ..planning.memory import memory_limit as bytes_allowed
-from ..planning.memory import readable
+from ..planning.available_memory import memory_limit as bytes_allowed
+from ..planning.available_memory import readable
 from ..selection import (
     LeaveOneOut,
     MarginalLikelihood,

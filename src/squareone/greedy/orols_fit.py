@@ -11,8 +11,8 @@ from sklearn.exceptions import ConvergenceWarning
 from ..arrays import Array
 from ..errors import MemoryLimitError
 from ..fitting.progress import Progress
-from ..planning.memory import memory_limit as bytes_allowed
-from ..planning.memory import readable
+from ..planning.available_memory import memory_limit as bytes_allowed
+from ..planning.available_memory import readable
 from . import CHOOSERS, GreedyPath
 from .fit_task import MOST_SHARE, GreedyTask
 from .fitted_models import GreedyRecord, rows_at

@@ -21,9 +21,9 @@ from ..solvers.registry import (
     takes_centers,
     usual_sample,
 )
+from .available_memory import readable
 from .center_count import AUTO_FLOPS, automatic_centers, fitting_centers
 from .machine_speed import this_machine
-from .memory import readable
 from .text_table import Table
 
 # Rows from which a plan for all rows shows what centers would cost.

@@ -13,7 +13,7 @@ from ..estimators.base import RegularisedLeastSquares
 from ..estimators.orols import OrthogonalLeastSquares
 from ..kernels.names import kernel_from, other_kernels
 from ..kernels.widths import free_width
-from ..planning.memory import readable
+from ..planning.available_memory import readable
 from .measure import (
     ROOT_MEAN_SQUARE,
     criterion_name,

@@ -1,4 +1,4 @@
-"""The best λ by a handful of factorisations: a bracketed search on log λ."""
+"""A bracketed search: the minimum over log λ or log σ by a handful of evaluations."""
 
 from __future__ import annotations
 

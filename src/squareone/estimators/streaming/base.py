@@ -27,8 +27,8 @@ from ...online.engines import Method
 from ...online.first_rows import stream_kernel
 from ...online.named_rows import FeatureNames
 from ...online.sampling import SamplingMethod
-from ...online.stream_files import stream_from_state, stream_state
 from ...online.stream_learner import StreamLearner, StreamSettings, positive_count
+from ...online.stream_state import stream_from_state, stream_state
 from ...persistence import Fields
 from .. import validation
 from ..fitted_estimator import FittedEstimator, ReadOnly
