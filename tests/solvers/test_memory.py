@@ -9,7 +9,7 @@ from threadpoolctl import threadpool_limits
 
 from squareone import RLSRegressor
 from squareone.kernels import Gaussian, Matern
-from squareone.planning import memory
+from squareone.planning import available_memory as memory
 from squareone.planning.available_memory import readable
 
 GRID = np.geomspace(1e-2, 1e2, 6)
