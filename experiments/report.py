@@ -39,6 +39,8 @@ class Report:
     notes : str
         How to read the table.
     quick, partial : bool
+    data : str, optional
+        Where the data comes from, if it is not where ``data.py`` takes it from.
     """
 
     def __init__(
@@ -50,6 +52,7 @@ class Report:
         *,
         quick: bool,
         partial: bool = False,
+        data: str | None = None,
     ) -> None:
         self.quick = quick
         self.stem = f"{name}-quick" if quick else f"{name}-partial" if partial else name
@@ -57,7 +60,7 @@ class Report:
         self._notes = notes
         self._header = tuple(header)
         self._rows: list[tuple[str, ...]] = []
-        self._conditions = _conditions(name)
+        self._conditions = _conditions(name, source() if data is None else data)
 
     def add(self, *cells: str) -> None:
         """Add a row, print it and write the file; cells that are left out are empty."""
@@ -86,12 +89,12 @@ class Report:
         return f"# {self._title}\n\n{warning}{self._conditions}\n\n{table}\n\n{self._notes}\n"
 
 
-def _conditions(name: str) -> str:
+def _conditions(name: str, data: str) -> str:
     command = " ".join([f"python -m experiments.{name}", *sys.argv[1:]])
     about = environment(THREADS)
     packages = ", ".join(f"{name} {version}" for name, version in about["packages"].items())
     return (
         f"`{command}`, {about['date']}; {THREADS} threads on {about['cores']} cores, load "
         f"{about['load_at_start']} at the start; Python {about['python']}, {packages}; data from "
-        f"{source()}."
+        f"{data}."
     )
