@@ -20,9 +20,10 @@ from ..arrays import Array
 from ..centers import Selector
 from ..fitting import diagnostics
 from ..fitting.feature_scales import trial_rows, warn_of_scales
+from ..fitting.learned_kernel import check_rows, kernel_search, stand_in
 from ..fitting.part_states import of_plan, plan_from
 from ..fitting.procedure import fit
-from ..fitting.request import FitRequest, RequestedCenters, selector_of
+from ..fitting.request import FitRequest, KernelSearch, RequestedCenters, selector_of
 from ..fitting.result import FitResult, without_computing
 from ..fitting.scoring import held_out_scorer
 from ..kernels import Gaussian, Kernel
@@ -69,7 +70,7 @@ class RegularisedLeastSquares(FittedEstimator):
     set_callbacks = set_callbacks
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "kernel": [StrOptions(set(BY_NAME)), Kernel],
+        "kernel": [StrOptions({"auto", *BY_NAME}), Kernel],
         "alpha": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left"), "array-like"],
         "solver": [StrOptions({"auto", *SOLVERS})],
         "centers": [
@@ -215,12 +216,15 @@ class RegularisedLeastSquares(FittedEstimator):
         if not get_config()["skip_parameter_validation"]:
             self._validate_params()
         alpha = validation.check_alpha(self.alpha)
-        kernel = kernel_from(self.kernel)
+        search = self._kernel_search()
+        kernel = kernel_from(self.kernel) if search is None else stand_in(search)
         kernel.check_parameters()
         check_consistency(self, kernel, groups)
         selector = selector_of(self.centers, self.solver)
         came = read(self, X, y, sample_weight, given=validation.is_precomputed(kernel))
         kept, user_weights = came.kept, came.user_weights
+        if search is not None:
+            check_rows(came.X, kept.size)
         rng = check_random_state(0 if self.random_state is None else self.random_state)
         # centers are the same whatever else is drawn
         centers_seed = int(deepcopy(rng).randint(2**31 - 1))
@@ -259,7 +263,12 @@ class RegularisedLeastSquares(FittedEstimator):
             tolerance=float(self.tol),
             most_iterations=MOST_ITERATIONS if self.max_iter is None else int(self.max_iter),
             checkpoint=self.checkpoint,
+            search=search,
         )
+
+    def _kernel_search(self) -> KernelSearch | None:
+        """The kernels to choose among; None where ``kernel`` says all by itself."""
+        return kernel_search(self.kernel)
 
     # --- how λ is chosen ---
 
@@ -358,6 +367,8 @@ class RegularisedLeastSquares(FittedEstimator):
         """Set the attributes that show what is recorded."""
         self._record, targets = record, record.targets
         self.kernel_ = record.sample.kernel
+        if record.learned is not None:
+            self.rounds_ = record.learned.rounds
         self.plan_ = plan
         self.n_iter_, self.residual_ = record.iterations, record.residual
         self.alpha_ = record.alphas.copy() if record.per_target else float(record.alphas[0])

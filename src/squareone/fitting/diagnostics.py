@@ -14,11 +14,12 @@ from ..arrays import Array, blocks, product
 from ..centers.chosen_centers import draw_rows
 from ..kernels.base import check_range
 from ..kernels.tiles import kernel_rectangle
-from ..models import KernelExpansion
+from ..models import Hyperplane, KernelExpansion
 from ..models.jackknife_intervals import jackknife, jackknife_minmax, jackknife_plus, rank_of
 from ..selection.error_bounds import may_err_by_margin
 from ..solvers import Factor
 from ..targets import Labels
+from .learned_kernel import LearnedKernel
 from .progress import Progress
 from .result import FitResult
 
@@ -55,6 +56,18 @@ def intervals(
             result[:, j] = jackknife(values[:, j], errors[:, j], rank)
         return result
     ends = jackknife_plus if method == "jackknife+" else jackknife_minmax
+    learned = record.learned
+    if learned is not None and learned.judged_by_folds(record.kept.size):
+        assert some is not None
+        models = _fold_models(record, learned)
+        folds = learned.folds[np.searchsorted(learned.rows, some)]
+        for rows in _new_rows(X, some.size):
+            values = record.model.values(X[rows])
+            without = np.stack([model.values(X[rows]) for model in models])  # (folds, b, t)
+            for j in range(values.shape[1]):
+                moves = (values[:, j] - without[:, :, j])[folds].T
+                result[rows, j] = ends(values[:, j], moves, errors[:, j], rank)
+        return result
     progress = progress or Progress.silent()
     blocks_of_rows = len(_new_rows(X, record.kept.size))
     with progress.stage("intervals", blocks_of_rows * len(record.by_alpha())):
@@ -65,6 +78,19 @@ def intervals(
     return result
 
 
+def _fold_models(record: FitResult, learned: LearnedKernel) -> list[KernelExpansion | Hyperplane]:
+    """Models of folds that have learned the kernel without it, for intervals of the CV+."""
+    kept = record.sample.X.shape[0] == record.kept.size or record.sample.linear
+    if not learned.models or not kept:
+        why = "rows are encoded by each fold for itself" if kept else "rows are not kept"
+        msg = (
+            'method="jackknife+" and "minmax" need the models of folds that have learned the '
+            f'kernel anew, and here {why}: use method="jackknife", or "gaussian"'
+        )
+        raise ValueError(msg)
+    return learned.fold_expansions(record.sample.X)
+
+
 def _left_out_rows(record: FitResult, asked: int | str | None, *, cheap: bool) -> Array | None:
     """Rows of the fit (q,), ascending, whose leave-one-out models make intervals; None: all.
 
@@ -73,6 +99,12 @@ def _left_out_rows(record: FitResult, asked: int | str | None, *, cheap: bool) -
     from the start. Where leave-one-out errors are known of some rows only, it is some of these.
     """
     n, known = record.kept.size, record.scored
+    if record.learned is not None and known is not None:
+        every = asked is None or (isinstance(asked, str) and cheap) or asked == known.size
+        size = INTERVAL_ROWS if isinstance(asked, str) else asked
+        if every or size is None or size >= known.size:
+            return known
+        return known[draw_rows(known.size, int(size), _fixed())]
     if asked is None or (not isinstance(asked, str) and asked >= n):
         return None
     if isinstance(asked, str):
@@ -159,13 +191,13 @@ def suspicion(record: FitResult) -> Array:
     gives it, which is proportional to 1/√(w(1 − h)).
     """
     if isinstance(record.targets, Labels):
-        values = record.targets.decisions(record.leave_one_out_values[record.kept])
+        values = record.targets.decisions(record.unseen_values[record.kept])
         truth = record.targets.truth(record.sample.Y)
         if values.shape[1] == 1 or record.targets.multilabel:
             return np.where(truth, -values, values).max(axis=1)
         own = values[truth]
         return np.where(truth, -np.inf, values).max(axis=1) - own
-    errors = residuals(record)[record.kept]
+    errors = (record.columns - record.unseen_values)[record.kept]
     weights = record.sample.weights
     share = record.relative_complements
     share = share if weights is None else share * weights[:, None]

@@ -196,7 +196,11 @@ class Problem(Sample):
         X, columns, weights, kept = request.X, request.columns, request.weights, request.kept
         solver, criterion, scored = SOLVERS[plan.solver], request.criterion, None
         if plan.task.sampled:
-            scored = draw_rows(kept.size, plan.task.sampled, request.rng)
+            # where a metric was learned, rows that it has not seen
+            pool = np.arange(kept.size)
+            if request.pool is not None and 2 * request.pool.size <= kept.size:
+                pool = np.setdiff1d(pool, request.pool)
+            scored = pool[draw_rows(pool.size, min(plan.task.sampled, pool.size), request.rng)]
             criterion = LeaveOneOut(scored) if isinstance(criterion, LeaveOneOut) else criterion
         if not solver.reads_blocks:
             X = in_memory(X)

@@ -20,6 +20,7 @@ from ..solvers import Factor
 from .alpha_search import search
 from .center_choice import center_rows_only, choose_centers
 from .center_width_search import choose_width_with_centers
+from .learned_kernel import with_chosen_kernel
 from .problem import Problem
 from .progress import Progress
 from .request import FitRequest
@@ -38,6 +39,10 @@ def fit(request: FitRequest, plan: Plan, progress: Progress) -> tuple[FitResult,
 
     The plan names the solver that was taken in the end.
     """
+    learned, seconds = None, dict[str, float]()
+    if request.search is not None:
+        request, learned, seconds = with_chosen_kernel(request, progress)
+        plan = request.plan()
     problem = Problem.of(request, plan, progress)
     if problem.solver.handed_on:
         solution = _solve(center_rows_only(problem))
@@ -45,7 +50,8 @@ def fit(request: FitRequest, plan: Plan, progress: Progress) -> tuple[FitResult,
         solution = replace(solution, problem=replace(solution.problem, plan=plan))
     else:
         solution = _solve(problem)
-    return FitResult(solution), replace(solution.problem.plan, stages=problem.stages)
+    stages = {**seconds, **problem.stages}
+    return FitResult(solution, learned), replace(solution.problem.plan, stages=stages)
 
 
 def _solve(problem: Problem) -> Solution:

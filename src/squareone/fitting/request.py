@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -120,6 +121,24 @@ def _count(centers: Any, selector: Selector, n: int) -> int:
 
 
 @dataclass(frozen=True)
+class KernelSearch:
+    """Kernels to choose among, by folds that learn everything anew.
+
+    Attributes
+    ----------
+    kernels : tuple of Kernel
+        Without a metric; each is tried without and with a learned one.
+    preparations : callable or None
+        From the numbers (p,) of some of the user's rows to the
+        :class:`~squareone.fitting.kernel_choice.Preparation` s of these; None where the rows are
+        numbers already.
+    """
+
+    kernels: tuple[Kernel, ...]
+    preparations: Callable[[Array], Sequence[Any]] | None = None
+
+
+@dataclass(frozen=True)
 class FitRequest:
     """What a fit was asked for, over all the user's rows.
 
@@ -156,6 +175,10 @@ class FitRequest:
     tolerance : float
     most_iterations : int
     checkpoint : str, PathLike or None
+    search : KernelSearch or None
+        Where the kernel is still to be chosen; ``kernel`` then only stands for its cost.
+    pool : array (p,) or None
+        Rows of the fit among which it was chosen.
     """
 
     X: Any
@@ -181,6 +204,8 @@ class FitRequest:
     tolerance: float
     most_iterations: int
     checkpoint: str | os.PathLike[str] | None
+    search: KernelSearch | None = None
+    pool: Array | None = None
 
     @property
     def given(self) -> bool:

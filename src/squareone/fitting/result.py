@@ -36,6 +36,7 @@ from ..solvers.cost_counts import AT_ONCE
 from ..solvers.exact.cholesky import cholesky_is_safe
 from ..solvers.registry import listed
 from ..targets import Labels, Responses
+from .learned_kernel import LearnedKernel
 from .problem import Problem, Sample
 from .result_state import fill_from, state_of
 from .status_warnings import warn_of_rounding
@@ -100,6 +101,7 @@ class FitResult:
     iterations: int
     residual: float
     scored: Array | None
+    learned: LearnedKernel | None
     dropped_centers: Array
     _explained: float | None
     _dropped_values: Array
@@ -111,7 +113,7 @@ class FitResult:
     _lock: Any
     _checkpoint: Checkpoint | None
 
-    def __init__(self, solution: Solution) -> None:
+    def __init__(self, solution: Solution, learned: LearnedKernel | None = None) -> None:
         problem, factor, path = solution.problem, solution.factor, solution.path
         request = problem.request
         self._lock = RLock()
@@ -145,7 +147,9 @@ class FitResult:
         self._width = problem.width()
         self._factor = factor
         cheap = factor.leverages_at_hand
-        self.scored = problem.scored
+        self.scored, self.learned = problem.scored, learned
+        if learned is not None:
+            self._judge_by_unseen_rows(learned)
         few = self.scored is None and (path is not None or _negligible(problem))
         now = _needs_left_out(problem) or (cheap and few)
         if now and self.kept.size > 1:
@@ -157,6 +161,15 @@ class FitResult:
             factor.settle()
         else:
             self._factor = None
+
+    def _judge_by_unseen_rows(self, learned: LearnedKernel) -> None:
+        """Read left-out values of rows that the metric has not seen, or of models without them."""
+        n = self.kept.size
+        if learned.judged_by_folds(n):
+            self.scored = learned.rows
+            vars(self)["scored_values"] = learned.values
+        elif self.scored is None:
+            self.scored = learned.unseen(n)
 
     def forget_checkpoint(self) -> None:
         """Remove the file in which the fit was kept on its way: it is complete."""
@@ -304,7 +317,9 @@ class FitResult:
             columns["residual"] = path.residuals
         columns |= {"effective_dof": path.dof, "bits": path.bits}
         if self.steps:
-            return self._with_steps(columns)
+            columns = self._with_steps(columns)
+        if self.learned is not None:
+            columns = self._with_trials(columns, self.learned)
         return {name: values.copy() for name, values in columns.items()}
 
     def _with_steps(self, columns: dict[str, Array]) -> dict[str, Array]:
@@ -328,6 +343,28 @@ class FitResult:
             for name, values in columns.items()
         }
 
+    def _with_trials(self, columns: dict[str, Array], learned: LearnedKernel) -> dict[str, Array]:
+        """What the kernel was chosen from first; its scores are of folds that learn everything.
+
+        Those that follow are at the final metric, which has seen the rows.
+        """
+        looks = columns["alpha"].size
+        trials = learned.trials
+        columns.setdefault("rows", np.full(looks, self.kept.size))
+        columns |= {
+            "kernel": np.full(looks, type(self.sample.kernel).__name__),
+            "power": np.full(looks, learned.power),
+            "rounds": np.full(looks, learned.rounds),
+            "preparation": np.full(looks, learned.preparation),
+            "honest": np.zeros(looks, bool),
+        }
+        before = {**trials, "honest": np.ones(trials["score"].size, bool)}
+        nothing = np.full(trials["score"].size, np.nan)
+        return {
+            name: np.concatenate([before.get(name, nothing), values])
+            for name, values in columns.items()
+        }
+
     def _at_best(self, path: Path, values: Array) -> float | Array:
         """``values`` (c, L) at the chosen λ: a number, or (t,) with one λ per target."""
         best = path.chosen
@@ -336,7 +373,12 @@ class FitResult:
         return chosen if self.per_target else float(chosen[0])
 
     def best_score(self, name: str) -> float | Array:
-        """Score of the chosen λ; one per target if λ is."""
+        """Score of the chosen λ; one per target if λ is.
+
+        Where the metric was learned, that of folds that have learned everything anew.
+        """
+        if self.learned is not None:
+            return self.learned.score if self.per_target else float(np.mean(self.learned.score))
         path = self._path(name)
         return self._at_best(path, path.reported)
 
@@ -397,6 +439,18 @@ class FitResult:
         values.flags.writeable = False
         return values
 
+    @property
+    def unseen_values(self) -> Array:
+        """Values (n, t) of all the user's rows by models that have learned nothing from the row.
+
+        :attr:`leave_one_out_values`, but of the rows that a metric was learned from those of folds.
+        """
+        if self.learned is None:
+            return self.leave_one_out_values
+        values = self.leave_one_out_values.copy()
+        values[self.kept[self.learned.rows]] = self.learned.values
+        return values
+
     @cached_property
     def scored_values(self) -> Array:
         """Leave-one-out values (s, t) of the rows :attr:`scored_rows`."""
@@ -433,10 +487,25 @@ class FitResult:
         """
         if not self.sample.intercept:
             return values.astype(np.float64)
+        if self.learned is not None and self.learned.judged_by_folds(self.kept.size):
+            return self._comparable_of_folds(values, rows, self.learned)
         Y, n = self.columns[self.kept], self.kept.size
         weighting = Weighting.of(n, self.sample.weights, True, np.dtype(np.float64))
         errors, shares = Y[rows] - values, weighting.shares(rows)[:, None]
         held = HeldOut(rows, errors[:, :, None], lambda i: shares * errors)
+        return comparable_values(held, 0, Y, weighting)
+
+    def _comparable_of_folds(self, values: Array, rows: Array, learned: LearnedKernel) -> Array:
+        """The same where rows were left out with all others of their fold."""
+        Y, n = self.columns[self.kept], self.kept.size
+        weighting = Weighting.of(n, self.sample.weights, True, np.dtype(np.float64))
+        errors = (Y[rows] - values).astype(np.float64)
+        weighted = weighting.shares(rows)[:, None] * errors
+        folds = np.arange(n) + 1 + learned.folds.max()  # other rows were left out alone
+        folds[learned.rows] = learned.folds
+        sums = np.zeros((folds.max() + 1, Y.shape[1]))
+        np.add.at(sums, folds[rows], weighted)
+        held = HeldOut(rows, errors[:, :, None], lambda i: sums[folds[rows]])
         return comparable_values(held, 0, Y, weighting)
 
     @property
@@ -447,9 +516,9 @@ class FitResult:
     @property
     def comparable_values(self) -> Array:
         """:attr:`leave_one_out_values` (n, t), for comparison among rows."""
-        values = self.leave_one_out_values.astype(np.float64)
+        values = self.unseen_values.astype(np.float64)
         rows = np.arange(self.kept.size)
-        values[self.kept] = self.comparable(self.leave_one_out_values[self.kept], rows)
+        values[self.kept] = self.comparable(values[self.kept], rows)
         return values
 
     @property

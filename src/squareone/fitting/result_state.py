@@ -16,6 +16,7 @@ from ..persistence.stored_rows import of_rows, rows_from
 from ..selection import Objective
 from ..targets import Labels
 from . import part_states as state
+from .learned_kernel_state import learned_kernel_from, of_learned_kernel
 from .problem import Sample
 from .width_search import Step
 
@@ -63,6 +64,8 @@ def state_of(result: FitResult) -> dict[str, Any]:
           dropped, ``dropped_centers``; and the share of the trace ``explained``, if known
         - ``iterations`` and the relative ``residual`` they ended at
         - ``class_weights`` (k,) or None: what ``weights`` were multiplied by
+        - ``learned``: see :func:`~squareone.fitting.learned_kernel_state.of_learned_kernel`; None
+          where the kernel was given
         - ``calibrated_by``, ``scale``, ``keep_factor`` and ``memory_limit``: parameters of
           the fit
     """
@@ -101,6 +104,7 @@ def state_of(result: FitResult) -> dict[str, Any]:
         "explained": result._explained,
         "iterations": result.iterations,
         "residual": result.residual,
+        "learned": result.learned and of_learned_kernel(result.learned),
         "keep_factor": bool(result.keep_factor),
         "memory_limit": result.memory_limit,
     }
@@ -127,6 +131,10 @@ def fill_from(result: FitResult, found: Fields) -> None:
             result.scored = found.array("scored", (None,), INTEGERS, least=0)
             if (np.diff(result.scored) <= 0).any() or not result.scored.max(initial=-1) < n:
                 refuse(found.where, "scored does not say which rows these are")
+        result.learned = None
+        if found.given("learned"):
+            d = result.sample.X.shape[1]
+            result.learned = learned_kernel_from(found.inner("learned"), n, t, d)
         result.dropped_centers = np.empty(0, int)
         if result.sample.few_centers:
             result.dropped_centers = found.array("dropped_centers", (None,), INTEGERS, least=0)

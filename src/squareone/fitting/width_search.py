@@ -205,10 +205,16 @@ def _log(alpha: float) -> float:
 
 
 class Looks:
-    """One factorisation for each width and λ, on all rows or a part of them."""
+    """One factorisation for each width and λ, on all rows or a part of them.
 
-    def __init__(self, part: Problem, family: WidthFamily, journal: Journal) -> None:
+    ``shared`` says that the family is of the same rows, and has their distances.
+    """
+
+    def __init__(
+        self, part: Problem, family: WidthFamily, journal: Journal, *, shared: bool = False
+    ) -> None:
         self.part = part
+        self.shared = shared
         self.family = family
         self.journal = journal
         self.objective = Objective(
@@ -285,8 +291,10 @@ class Looks:
         factor = self._last
         if factor is None or self._at != log_scale or factor.targets.dtype != dtype:
             factor = self._last = None  # free the old matrix before the new one is made
-            kernel = self.family.at(float(np.exp(log_scale)))
-            factor = CholeskyFactor(replace(self.part, kernel=kernel).system(dtype), several=True)
+            scale = float(np.exp(log_scale))
+            part = replace(self.part, kernel=self.family.at(scale))
+            K = self.family.matrix(scale, dtype) if self.shared else None
+            factor = CholeskyFactor(part.system(dtype, K), several=True)
             self._at, self._last = log_scale, factor
         return factor
 
@@ -336,6 +344,8 @@ class WidthFound:
     curvature : float or None
         Of the log error over log λ, where it was extrapolated to all rows.
     steps : list of Step
+    log_scale : float
+        The logarithm of the width over the median distance.
     """
 
     kernel: Kernel
@@ -343,12 +353,23 @@ class WidthFound:
     error: float
     curvature: float | None = None
     steps: list[Step] = field(default_factory=list)
+    log_scale: float = 0.0
 
 
 def choose_width(problem: Problem) -> WidthFound:
     """Choose the width that is ``"auto"``."""
     with problem.stage("search for the width", _looks(problem.X.shape[0])):
         return _Search(problem).run()
+
+
+def choose_width_near(problem: Problem, log_scale: float, log_alpha: float) -> WidthFound:
+    """The same from where a similar problem has its best width and λ, by looks at all rows.
+
+    ``log_scale`` is the logarithm of the width over the median distance. Distances are computed
+    once for all looks.
+    """
+    with problem.stage("search for the width", WIDTH_STEPS):
+        return _Search(problem).near(log_scale, log_alpha)
 
 
 def _looks(n: int) -> int:
@@ -405,7 +426,19 @@ class _Search:
         if followed and level.has_errors():
             end = self._look_around(level, end)
         kernel = level.family.at(float(np.exp(end.log_scale)))
-        return WidthFound(kernel, end.log_alpha, end.error, end.curvature, self.journal.steps)
+        steps, place = self.journal.steps, end.log_scale
+        return WidthFound(kernel, end.log_alpha, end.error, end.curvature, steps, place)
+
+    def near(self, log_scale: float, log_alpha: float) -> WidthFound:
+        """By looks at all rows from a good beginning."""
+        part = self.problem
+        family = WidthFamily(part.kernel, self.name, part.X, self.unit)
+        looks = Looks(part, family, self.journal, shared=True)
+        start = np.array([log_scale, log_alpha])
+        point, _ = looks.descend(start, fit_curvature(start[:0], start[:0]), WIDTH_STEPS)
+        place, alpha = (float(value) for value in point)
+        kernel = family.at(float(np.exp(place)))
+        return WidthFound(kernel, alpha, looks.least, None, self.journal.steps, place)
 
     def _each_feature(self, level: Level, log_scale: float) -> tuple[Level, float]:
         """A width for every feature, and then their common scale once more.

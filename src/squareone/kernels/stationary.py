@@ -39,7 +39,7 @@ class Stationary(Kernel):
     """
 
     sigma: float | Array | str
-    metric: Array | None
+    metric: Any
 
     #: How many axes a metric may have.
     _metric_axes: tuple[int, ...] = (1, 2)
@@ -59,12 +59,17 @@ class Stationary(Kernel):
                 raise ValueError(msg)
         else:
             check_positive(self, "sigma", self.sigma)
-        if self.metric is not None:
+        if self.metric is not None and not self.learns_metric:
             self._check_metric()
+
+    @property
+    def learns_metric(self) -> bool:
+        """Whether the metric is to be learned by the estimator."""
+        return isinstance(self.metric, str) and self.metric == "learned"
 
     def _check_metric(self) -> None:
         """Refuse what is no metric; whether it has the features of the rows is not known yet."""
-        expected = "a weight for every feature, an array of shape (d,)"
+        expected = 'a weight for every feature, an array of shape (d,), or "learned"'
         if 2 in self._metric_axes:
             expected = f"an array of shape (d, r), or {expected},"
         wrong = f"{type(self).__name__}(metric=...): {expected} is expected"
@@ -92,6 +97,12 @@ class Stationary(Kernel):
     def resolve(self, X: Any, rng: np.random.RandomState) -> Kernel:
         self.check_parameters()
         kernel = clone(self)
+        if self.learns_metric:
+            msg = (
+                f"{self!r}: a metric is learned by RLSRegressor and RLSClassifier, and the "
+                "tables' estimators. Elsewhere give the array that one of these has found"
+            )
+            raise ValueError(msg)
         if self.metric is not None:
             kernel.set_params(metric=np.array(self.metric, dtype=np.float64, order="C"))
             if kernel.metric.shape[0] != X.shape[1]:
@@ -136,7 +147,7 @@ class Stationary(Kernel):
         rows = rows_of(X)
         if self.metric is None:
             return rows, origin
-        metric = self.metric.astype(rows.dtype)
+        metric = np.asarray(self.metric, rows.dtype)
         nowhere = np.zeros(metric.shape[-1], rows.dtype)
         if metric.ndim == 1:
             return rows.standardised(origin, 1.0).scaled(metric), nowhere
@@ -258,7 +269,7 @@ class Gaussian(_Euclidean):
         self,
         sigma: float | Array | str = "auto",
         ard: bool = False,
-        metric: Array | None = None,
+        metric: Array | str | None = None,
     ) -> None:
         self.sigma = sigma
         self.ard = ard
@@ -356,7 +367,7 @@ class Matern(_Euclidean):
     """
 
     def __init__(
-        self, sigma: float | str = "auto", nu: float = 1.5, metric: Array | None = None
+        self, sigma: float | str = "auto", nu: float = 1.5, metric: Array | str | None = None
     ) -> None:
         self.sigma = sigma
         self.nu = nu
@@ -407,7 +418,7 @@ class Laplacian(Stationary):
 
     _metric_axes = (1,)
 
-    def __init__(self, sigma: float | str = "auto", metric: Array | None = None) -> None:
+    def __init__(self, sigma: float | str = "auto", metric: Array | str | None = None) -> None:
         self.sigma = sigma
         self.metric = metric
 

@@ -93,7 +93,12 @@ def column_of(values: Array, target: int | None, function: str) -> int:
 
 
 def criterion_name(estimator: RegularisedLeastSquares) -> str:
-    """How rows were held out: "leave-one-out", "cross-validation" and so on."""
+    """How rows were held out: "leave-one-out", "cross-validation" and so on.
+
+    Where a metric was learned, the score is of folds that have learned it anew.
+    """
+    if estimator._recorded().learned is not None:
+        return "cross-validation"
     if estimator.cv is not None:
         return "cross-validation"
     estimated = estimator.plan_.estimated and estimator.criterion in ("loo", "gcv")

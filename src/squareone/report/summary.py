@@ -11,8 +11,7 @@ from sklearn.utils.validation import check_consistent_length
 from ..arrays import Array
 from ..estimators.base import RegularisedLeastSquares
 from ..estimators.orols import OrthogonalLeastSquares
-from ..kernels.names import kernel_from, other_kernels
-from ..kernels.widths import free_width
+from ..kernels.names import other_kernels
 from ..planning.available_memory import readable
 from .measure import (
     ROOT_MEAN_SQUARE,
@@ -181,10 +180,11 @@ def _epsilon_text(estimator: OrthogonalLeastSquares) -> str:
 def _alpha_text(estimator: RegularisedLeastSquares) -> str:
     text = _numbers(estimator.alpha_)
     by = criterion_name(estimator)
-    searched = free_width(kernel_from(estimator.kernel))
+    record = estimator._recorded()
+    searched = bool(record.steps)
     if was_given(estimator):
         return f"{text}, as given; sigma by {by}" if searched else f"{text}, as given"
-    size = estimator.path_["alpha"].size
+    size = int(np.isfinite(estimator.path_["alpha"]).sum())
     return f"{text}, {'with sigma ' if searched else ''}the best of {size} by {by}"
 
 
@@ -197,7 +197,18 @@ def _errors(estimator: RegularisedLeastSquares) -> dict[str, str]:
     return {
         "effective degrees of freedom": _numbers(dof),
         measure_name(estimator): _numbers(shown(estimator, score)),
+        **_choice(estimator),
     }
+
+
+def _choice(estimator: RegularisedLeastSquares) -> dict[str, str]:
+    """How the kernel was chosen or its metric learned, where it was."""
+    learned = estimator._recorded().learned
+    if learned is None:
+        return {}
+    rounds = f"{learned.rounds} round{'s' * (learned.rounds != 1)} of a learned metric"
+    text = f"{rounds}, the best of {learned.trials['score'].size} trials by folds"
+    return {"choice of the kernel": text}
 
 
 def _leave_one_out(estimator: RegularisedLeastSquares, y: Array) -> dict[str, str]:

@@ -1,0 +1,434 @@
+"""The choice among kernels and learned metrics, by folds in which everything is learned anew.
+
+A metric that has seen a row makes the leave-one-out error of that row too small, and ever smaller
+with each round. So kernels, rounds of a learned metric and the preparation of the rows are compared
+by folds: a chain of rounds begins afresh on the rows that are kept, and its errors are those of the
+rows it has not seen. Few rows are looked at first, and what may still win on more of them.
+
+The error of the chosen chain is the least of many, and so too small again. That which is reported
+comes from other folds, and so does every left-out value that is read later.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from sklearn.model_selection import KFold, StratifiedKFold
+
+from ..arrays import Array
+from ..kernels import Gaussian, Kernel, Laplacian, Linear, Matern
+from ..selection.criteria import Folds
+from ..targets import Labels
+from .metric_rounds import PlainFit, fit_plainly, learned_kernel, quiet
+from .problem import Problem
+
+#: Rows at most among which the kernel is chosen, and from which its metric is learned.
+POOL_ROWS, METRIC_ROWS = 6000, 3000
+# Rows of the stages of the choice, and how many chains come that far.
+_STAGES = ((1200, None), (2400, 5), (4500, 2))
+# Where all rows are few, folds are drawn anew until so many have been left out, at most so often;
+# and how many chains come to that.
+_LEFT_OUT, _MOST_REPEATS, _MOST_CHAINS = 2400, 6, 6
+# Folds of the choice, and of the error that is reported.
+_FOLDS, _FRESH_FOLDS = 3, 5
+# Rounds at most, and by which share the error has to fall for another one.
+_ROUNDS, _WORTH_A_ROUND = 6, 2e-3
+# Chains whose error is above the least by more than this share do not go on.
+_MAY_WIN = 0.2
+# Paired standard errors by which a chain has to be better than a simpler one.
+_UNTOLD = 0.3
+
+#: Kernels that "auto" chooses among, the simplest first.
+FAMILIES: tuple[Kernel, ...] = (
+    Linear(),
+    Gaussian(),
+    Matern(nu=2.5),
+    Matern(nu=1.5),
+    Matern(nu=0.5),
+    Laplacian(),
+)
+_POWERS = (1.0, 0.5)
+
+
+class Preparation(ABC):
+    """How rows are made numbers: what a kernel is chosen together with."""
+
+    name: str = ""
+
+    @abstractmethod
+    def rows(self, train: Array, test: Array) -> tuple[Array, Array]:
+        """Training rows (a, d) and others (b, d) of the pool, by what the former alone teach."""
+
+
+class AsTheyAre(Preparation):
+    """Rows that are numbers already."""
+
+    def __init__(self, X: Array) -> None:
+        self.X = X
+
+    def rows(self, train: Array, test: Array) -> tuple[Array, Array]:
+        """As they are."""
+        return self.X[train], self.X[test]
+
+
+@dataclass(frozen=True)
+class Chain:
+    """A kernel, and how its metric is learned.
+
+    Attributes
+    ----------
+    preparation : int
+        Which one.
+    kernel : Kernel
+        Without a metric.
+    power : float
+        Of a learned metric; zero where none is learned.
+    """
+
+    preparation: int
+    kernel: Kernel
+    power: float
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A chain after some rounds, and its error in folds that learned everything anew.
+
+    Attributes
+    ----------
+    chain : Chain
+    rounds : int
+    rows : int
+        Of all folds together.
+    score : float
+        Minus the mean square error, or that of the scorer.
+    standard_error : float
+    squares : array (m,)
+        Of each row, weighted.
+    stage : int
+        Of the choice: only trials of the same one are compared.
+    """
+
+    chain: Chain
+    rounds: int
+    rows: int
+    score: float
+    standard_error: float
+    squares: Array
+    stage: int
+
+
+@dataclass(frozen=True)
+class FoldModel:
+    """A fit to the rows outside of a fold.
+
+    Attributes
+    ----------
+    kernel : Kernel
+        With the metric and the width that were found without the fold.
+    train : array (a,)
+        Rows of the pool that it was fitted to.
+    coefficients : array (a, t), or (d, t) with the linear kernel
+        In units of the targets.
+    intercepts : array (t,)
+    """
+
+    kernel: Kernel
+    train: Array
+    coefficients: Array
+    intercepts: Array
+
+
+@dataclass(frozen=True)
+class FreshFolds:
+    """Values by models that have learned everything without the row.
+
+    Attributes
+    ----------
+    rows : array (m,)
+        Which rows of the pool, ascending.
+    values : array (m, t)
+        In units of the targets.
+    folds : array (m,)
+        The fold of each row.
+    models : list of FoldModel
+    """
+
+    rows: Array
+    values: Array
+    folds: Array
+    models: list[FoldModel]
+
+
+@dataclass(frozen=True)
+class KernelChoice:
+    """What was chosen, and what it promises.
+
+    Attributes
+    ----------
+    kernel : Kernel
+        With the metric that was learned; its width is still to be chosen.
+    preparation : int
+    power : float
+    rounds : int
+    trials : list of Trial
+    fresh : FreshFolds
+        Values of rows by models that have learned everything without them.
+    """
+
+    kernel: Kernel
+    preparation: int
+    power: float
+    rounds: int
+    trials: list[Trial]
+    fresh: FreshFolds
+
+
+def chains_of(kernels: Sequence[Kernel], preparations: int) -> list[Chain]:
+    """Every kernel by every preparation, with both powers where it may learn a metric."""
+    return [
+        Chain(number, kernel, power)
+        for number in range(preparations)
+        for kernel in kernels
+        for power in ((0.0,) if isinstance(kernel, Linear) else _POWERS)
+    ]
+
+
+def choose_kernel(
+    problem: Problem, preparations: Sequence[Preparation], chains: Sequence[Chain]
+) -> KernelChoice:
+    """The best chain and the number of its rounds, the metric of all rows, and honest values.
+
+    Parameters
+    ----------
+    problem : Problem
+        Rows (n, d) of positive weight in memory, at most :data:`POOL_ROWS`.
+    preparations : sequence of Preparation
+        Of these rows.
+    chains : sequence of Chain
+
+    Notes
+    -----
+    **Cost**: bounded, since the rows are.
+    """
+    contest = _Contest(problem, preparations)
+    with problem.stage("choice of the kernel"):
+        trials = contest.run(list(chains))
+    best = _simplest_of_the_best(_last_stage(trials))
+    chain, rounds = best.chain, best.rounds
+    with problem.stage("folds for the error"):
+        fresh = contest.fresh(chain, rounds)
+    with problem.stage("metric"):
+        everything = np.arange(problem.X.shape[0])
+        part, _ = contest.part(chain, everything, everything[:0])
+        kernel = contest.kernel_after(part, chain, rounds)
+    return KernelChoice(kernel, chain.preparation, chain.power, rounds, trials, fresh)
+
+
+def _last_stage(trials: list[Trial]) -> list[Trial]:
+    return [trial for trial in trials if trial.stage == trials[-1].stage]
+
+
+def _simplest_of_the_best(trials: list[Trial]) -> Trial:
+    """Of those the rows do not tell from the best one, that with the fewest rounds.
+
+    The mean of its squares is above the least by less than 0.3 standard errors of that difference,
+    row by row, as for λ. Where the rows are not known it is the best one.
+    """
+    leader = max(trials, key=lambda trial: trial.score)
+    if leader.squares.size == 0:
+        return leader
+
+    def untold(trial: Trial) -> bool:
+        apart = trial.squares - leader.squares
+        return bool(apart.mean() <= _UNTOLD * apart.std() / np.sqrt(apart.size))
+
+    # trials come in the order of kernels, the simplest first, each with its rounds ascending
+    return min((trial for trial in trials if untold(trial)), key=lambda trial: trial.rounds)
+
+
+#: A chain after so many rounds: preparation, kernel, power and rounds.
+_Place = tuple[int, str, float, int]
+
+
+def _place(chain: Chain, rounds: int) -> _Place:
+    return chain.preparation, repr(chain.kernel), chain.power if rounds else 0.0, rounds
+
+
+class _Contest:
+    """Chains on folds of some of the rows."""
+
+    def __init__(self, problem: Problem, preparations: Sequence[Preparation]) -> None:
+        self.problem = quiet(problem)
+        self.scorer = problem.objective.scorer
+        self.preparations = preparations
+        self.order = problem.rng.permutation(problem.X.shape[0])
+        self._parts: dict[tuple[int, int], tuple[Problem, Array]] = {}
+        # the last fit by a chain after so many rounds: where searches on other rows begin
+        self._seen: dict[_Place, PlainFit] = {}
+        self._first: dict[tuple[_Place, int], PlainFit] = {}
+        # folds in which width and λ are searched
+        self._searched: set[int] = set()
+
+    def run(self, chains: list[Chain]) -> list[Trial]:
+        """All trials, those of the last stage at the end."""
+        n = self.order.size
+        stages: list[tuple[int, int | None, int]] = [
+            (size, most, 1) for size, most in _STAGES if size < 0.8 * n
+        ]
+        if stages:
+            last = min(len(stages), len(_STAGES) - 1)
+            stages[last:] = [(min(n, _STAGES[-1][0]), _STAGES[last][1], 1)]
+        else:
+            repeats = int(np.clip(_LEFT_OUT // n, 1, _MOST_REPEATS))
+            stages = [(n, None, 1), (n, _MOST_CHAINS, repeats)]
+        trials: list[Trial] = []
+        for number, (size, most, repeats) in enumerate(stages):
+            chains = _survivors(chains, trials, most)
+            trials += self._stage(number, chains, np.sort(self.order[:size]), repeats)
+        return trials
+
+    def _stage(self, stage: int, chains: list[Chain], rows: Array, repeats: int) -> list[Trial]:
+        self._parts.clear()
+        self._first.clear()
+        folds = [self._folds(rows, _FOLDS) for _ in range(repeats)]
+        self._searched = set(np.cumsum([0, *map(len, folds)]).tolist())
+        pairs = [fold for repeat in folds for fold in repeat]
+        return [t for chain in chains for t in self._trials(stage, chain, rows.size, pairs)]
+
+    def _trials(
+        self, stage: int, chain: Chain, rows: int, folds: list[tuple[Array, Array]]
+    ) -> list[Trial]:
+        """A chain after no, one, two, … rounds, until another one does not help."""
+        fits: list[PlainFit | None] = [None] * len(folds)
+        trials: list[Trial] = []
+        for rounds in range(_ROUNDS + 1 if chain.power else 1):
+            values = []
+            for number, (train, test) in enumerate(folds):
+                part, X = self._part_of_fold(chain, number, train, test)
+                fits[number] = fit = self._fit(part, chain, rounds, number, fits[number])
+                values.append(fit.model.values(X))
+            held = np.concatenate([test for _, test in folds])
+            score, error, squares = self._score(held, np.concatenate(values))
+            before = max((trial.score for trial in trials), default=-np.inf)
+            trials.append(Trial(chain, rounds, rows, score, error, squares, stage))
+            if score - before < _WORTH_A_ROUND * abs(before):
+                break
+        return trials
+
+    def _fit(
+        self, part: Problem, chain: Chain, rounds: int, number: int, last: PlainFit | None
+    ) -> PlainFit:
+        """A round of a chain on the rows of a fold, ``last`` being the round before.
+
+        Width and λ are searched in the first fold, or the first of each repeat.
+        """
+        kernel, place = chain.kernel, _place(chain, rounds)
+        if last is not None:
+            kernel = learned_kernel(part, chain.kernel, last, chain.power)
+        elif (place, number) in self._first:
+            return self._first[place, number]
+        near = self._seen.get(place, last)
+        search = number in self._searched
+        fit = fit_plainly(part, kernel, near, search=search)
+        if search:
+            self._seen[place] = fit
+        if last is None:
+            self._first[place, number] = fit
+        return fit
+
+    def kernel_after(self, part: Problem, chain: Chain, rounds: int) -> Kernel:
+        """The kernel with the metric of so many rounds, at widths and λ that were seen before."""
+        kernel = chain.kernel
+        if rounds:
+            part = part.subset(part.random_rows(METRIC_ROWS))
+        for number in range(rounds):
+            near = self._seen[_place(chain, number)]
+            fit = fit_plainly(part, kernel, near, search=False)
+            kernel = learned_kernel(part, chain.kernel, fit, chain.power)
+        return kernel
+
+    def _score(self, held: Array, predicted: Array) -> tuple[float, float, Array]:
+        """Of predictions (m, t) at rows (m,): the score, its standard error, and squares (m,)."""
+        problem, unit = self.problem, self.problem.unit
+        if self.scorer is not None:
+            score = self.scorer(held, predicted * unit, lambda: predicted * unit, None)
+            return score, np.nan, np.empty(0)
+        squares = np.square((problem.Y[held] - predicted) * unit, dtype=np.float64).mean(axis=1)
+        if problem.weights is not None:
+            squares *= problem.weights[held] / np.mean(problem.weights[held])
+        return -float(squares.mean()), float(squares.std() / np.sqrt(squares.size)), squares
+
+    def fresh(self, chain: Chain, rounds: int) -> FreshFolds:
+        """Values by chains that have not seen the row, on folds of all rows."""
+        n, unit = self.order.size, self.problem.unit
+        values = np.zeros_like(self.problem.Y)
+        numbers = np.full(n, -1)
+        models: list[FoldModel] = []
+        for train, test in self._folds(np.arange(n), _FRESH_FOLDS):
+            part, X = self.part(chain, train, test)
+            kernel = self.kernel_after(part, chain, rounds)
+            fit = fit_plainly(part, kernel, self._seen[_place(chain, rounds)])
+            values[test] = fit.model.values(X) * values.dtype.type(unit)
+            numbers[test] = len(models)
+            coefficients = fit.model.coefficients * values.dtype.type(unit)
+            models.append(FoldModel(fit.kernel, train, coefficients, fit.model.intercepts * unit))
+        known = np.flatnonzero(numbers >= 0)
+        return FreshFolds(known, values[known], numbers[known], models)
+
+    def part(self, chain: Chain, train: Array, test: Array) -> tuple[Problem, Array]:
+        """The problem of some rows, and other rows, both prepared by what the former teach."""
+        X, others = self.preparations[chain.preparation].rows(train, test)
+        part = self.problem.subset(train)
+        return quiet(replace(part, X=X)), others
+
+    def _part_of_fold(
+        self, chain: Chain, number: int, train: Array, test: Array
+    ) -> tuple[Problem, Array]:
+        key = (chain.preparation, number)
+        if key not in self._parts:
+            self._parts[key] = self.part(chain, train, test)
+        return self._parts[key]
+
+    def _folds(self, rows: Array, count: int) -> list[tuple[Array, Array]]:
+        """Rows that are kept and rows that are left out, of ``rows`` (m,): the user's, if any."""
+        criterion = self.problem.objective.criterion
+        if isinstance(criterion, Folds) and criterion.name == "cv":
+            return list(_within(criterion, rows))
+        count = min(count, rows.size)
+        seed = int(self.problem.rng.randint(2**31 - 1))
+        splitter = KFold(count, shuffle=True, random_state=seed)
+        numbers = self._class_numbers(rows)
+        if numbers is not None and np.bincount(numbers).max() >= count:
+            splitter = StratifiedKFold(count, shuffle=True, random_state=seed)
+        splits = splitter.split(rows, numbers)
+        return [(rows[train], rows[test]) for train, test in splits]
+
+    def _class_numbers(self, rows: Array) -> Array | None:
+        targets = self.problem.request.targets
+        if not isinstance(targets, Labels) or targets.multilabel:
+            return None
+        return targets.class_numbers(self.problem.Y[rows])
+
+
+def _survivors(chains: list[Chain], trials: list[Trial], most: int | None) -> list[Chain]:
+    """Chains that may still win, the best of them, in their order."""
+    if not trials:
+        return chains
+    last = _last_stage(trials)
+    best = {chain: max(t.score for t in last if t.chain is chain) for chain in chains}
+    leader = max(best.values())
+    ranked = sorted(chains, key=lambda chain: -best[chain])[:most]
+    return [c for c in chains if c in ranked and best[c] >= leader - _MAY_WIN * abs(leader)]
+
+
+def _within(criterion: Folds, rows: Array) -> Iterator[tuple[Array, Array]]:
+    """The user's folds, of some rows."""
+    for fold in criterion.folds:
+        train = np.setdiff1d(rows, fold.removed)
+        test = np.intersect1d(rows, fold.removed[fold.scored])
+        if train.size > 1 and test.size:
+            yield train, test

@@ -1,0 +1,248 @@
+"""A kernel that a fit has chosen or whose metric it has learned, and what that leaves to answer.
+
+The rows from which a metric was learned, the pool, are at most 6,000. Left-out values of rows
+outside of it are those of the leave-one-out models at the final metric, which has not seen these
+rows. Rows of the pool have values of models that have learned everything, the metric too, without
+their fold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from ..arrays import Array
+from ..kernels import Gaussian, Kernel, Linear
+from ..kernels.names import kernel_from
+from ..kernels.stationary import Stationary
+from ..models import Hyperplane, KernelExpansion
+from ..rows import Stream, StreamSubset, rows_of
+from ..rows.checks import in_memory
+from ..selection import Objective
+from .kernel_choice import (
+    FAMILIES,
+    POOL_ROWS,
+    AsTheyAre,
+    FoldModel,
+    KernelChoice,
+    Preparation,
+    chains_of,
+    choose_kernel,
+)
+from .problem import Problem
+from .progress import Progress
+from .request import FitRequest, KernelSearch, RequestedCenters
+
+#: Columns of what was tried, as they stand in ``path_``.
+TRIALS = ("kernel", "preparation", "power", "rounds", "rows", "score", "standard_error")
+#: Features and rows a metric is learned of: so many at most, so many at least.
+MOST_FEATURES, FEWEST_ROWS = 2000, 6
+
+
+def kernel_search(asked: Any) -> KernelSearch | None:
+    """Which kernels ``kernel=`` asks to choose among; None where it says all by itself."""
+    if isinstance(asked, str) and asked == "auto":
+        return KernelSearch(FAMILIES)
+    kernel = kernel_from(asked)
+    terms = [kernel, *kernel.get_params(deep=True).values()]
+    if not any(isinstance(term, Stationary) and term.learns_metric for term in terms):
+        return None
+    if not isinstance(kernel, Stationary):
+        msg = (
+            f"{kernel}: a metric is learned for a kernel by itself, not for a term of a sum or "
+            "product, whose gradients are those of the other term as well"
+        )
+        raise ValueError(msg)
+    kernel.check_parameters()
+    return KernelSearch((clone(kernel).set_params(metric=None),))
+
+
+def stand_in(search: KernelSearch) -> Kernel:
+    """A kernel that costs what the chosen one may cost."""
+    return next((k for k in search.kernels if not isinstance(k, Linear)), Gaussian())
+
+
+def check_rows(X: Any, n: int) -> None:
+    """Refuse rows from which no metric is learned; ``n`` have a positive weight."""
+    if rows_of(X).sparse:
+        msg = (
+            f"X is a sparse matrix of {X.shape[1]:,} features, and a metric has a number for every "
+            'pair of them: use kernel="linear" or another kernel without a learned metric'
+        )
+        raise ValueError(msg)
+    if X.shape[1] > MOST_FEATURES:
+        msg = (
+            f"X has {X.shape[1]:,} features, and a metric is learned of at most "
+            f"{MOST_FEATURES:,}: use a kernel without one, or fewer features (PCA, for instance)"
+        )
+        raise ValueError(msg)
+    if n < FEWEST_ROWS:
+        msg = (
+            f"the kernel is chosen by folds, which need at least {FEWEST_ROWS} rows of positive "
+            f"weight, got n_samples = {n}: give a kernel without a learned metric"
+        )
+        raise ValueError(msg)
+
+
+@dataclass(frozen=True)
+class LearnedKernel:
+    """What the choice of a kernel has left behind.
+
+    Attributes
+    ----------
+    preparation : int
+        Of the rows; zero where they are numbers already.
+    power : float
+        Of the metric; zero where there is none to learn.
+    rounds : int
+    score : array (1,) or (t,)
+        Of the values of folds; one per target where each has a λ of its own.
+    trials : dict of array (q,)
+        What was tried; see :data:`TRIALS`.
+    pool : array (p,)
+        Rows of the fit that were looked at, ascending.
+    rows : array (m,)
+        Rows of the fit whose values are known from folds, ascending.
+    values : array (m, t)
+        In the units of the targets.
+    folds : array (m,)
+        The fold of each.
+    models : list of FoldModel
+        Their rows are numbers of the pool.
+    """
+
+    preparation: int
+    power: float
+    rounds: int
+    score: Array
+    trials: dict[str, Array]
+    pool: Array
+    rows: Array
+    values: Array
+    folds: Array
+    models: list[FoldModel]
+
+    @classmethod
+    def of(cls, choice: KernelChoice, pool: Array, score: Array) -> LearnedKernel:
+        """From a choice among the rows ``pool`` (p,) of the fit."""
+        trials, fresh = choice.trials, choice.fresh
+        columns = zip(
+            *(
+                (
+                    str(trial.chain.kernel),
+                    trial.chain.preparation,
+                    trial.chain.power if trial.rounds else 0.0,
+                    trial.rounds,
+                    trial.rows,
+                    trial.score,
+                    trial.standard_error,
+                )
+                for trial in trials
+            ),
+            strict=True,
+        )
+        return cls(
+            preparation=choice.preparation,
+            power=choice.power if choice.rounds else 0.0,
+            rounds=choice.rounds,
+            score=score,
+            trials=dict(zip(TRIALS, map(np.array, columns), strict=True)),
+            pool=pool,
+            rows=pool[fresh.rows],
+            values=fresh.values,
+            folds=fresh.folds,
+            models=fresh.models,
+        )
+
+    def unseen(self, n: int) -> Array:
+        """Rows of ``n`` that the choice has not looked at."""
+        return np.setdiff1d(np.arange(n), self.pool)
+
+    def judged_by_folds(self, n: int) -> bool:
+        """Whether left-out values are those of folds: too few of ``n`` rows are outside."""
+        return n < 2 * self.pool.size
+
+    def fold_expansions(self, X: Array) -> list[KernelExpansion | Hyperplane]:
+        """The models of the folds, for rows ``X`` (n, d) of the fit."""
+        found: list[KernelExpansion | Hyperplane] = []
+        for model in self.models:
+            if isinstance(model.kernel, Linear):
+                found.append(Hyperplane(model.coefficients, model.intercepts))
+                continue
+            rows = self.pool[model.train]
+            found.append(
+                KernelExpansion(model.kernel, X[rows], rows, model.coefficients, model.intercepts)
+            )
+        return found
+
+
+def with_chosen_kernel(
+    request: FitRequest, progress: Progress
+) -> tuple[FitRequest, LearnedKernel, dict[str, float]]:
+    """The request for the kernel that is best by folds; also the seconds of the choice."""
+    search = request.search
+    assert search is not None
+    pool = np.arange(request.kept.size)
+    if pool.size > POOL_ROWS:
+        pool = np.sort(request.rng.choice(pool.size, POOL_ROWS, replace=False))
+    problem = _pool_problem(request, pool, progress)
+    preparations: Sequence[Preparation] = [AsTheyAre(problem.X)]
+    if search.preparations is not None:
+        preparations = search.preparations(request.kept[pool])
+    choice = choose_kernel(problem, preparations, chains_of(search.kernels, len(preparations)))
+    if search.preparations is not None:  # rows of these models are prepared by each for itself
+        choice = replace(choice, fresh=replace(choice.fresh, models=[]))
+    score = _score(problem, choice, per_target=request.per_target)
+    learned = LearnedKernel.of(choice, pool, score)
+    request = replace(request, kernel=choice.kernel, search=None, pool=pool)
+    return request, learned, problem.stages
+
+
+def _score(problem: Problem, choice: KernelChoice, *, per_target: bool) -> Array:
+    """Of the values of fresh folds: minus the mean square error, or that of the scorer."""
+    rows, values = choice.fresh.rows, choice.fresh.values
+    t, scorer = values.shape[1], problem.objective.scorer
+    if scorer is not None:
+        columns = range(t) if per_target else [None]
+        return np.array([scorer(rows, values, lambda: values, j) for j in columns])
+    errors = problem.Y[rows] * problem.unit - values
+    weights = None if problem.weights is None else problem.weights[rows]
+    squares = np.average(np.square(errors, dtype=np.float64), axis=0, weights=weights)
+    return -squares if per_target else -squares.mean(keepdims=True)
+
+
+def _pool_problem(request: FitRequest, pool: Array, progress: Progress) -> Problem:
+    """The problem of some rows of the fit, in memory, all of them centers."""
+    rows = request.kept[pool]
+    everywhere = rows.size == request.X.shape[0]
+    X = request.X
+    if not everywhere:
+        X = StreamSubset(X, rows) if isinstance(X, Stream) else X[rows]
+    alone = replace(
+        request,
+        X=in_memory(X),
+        columns=request.columns[rows],
+        weights=None if request.weights is None else request.weights[rows],
+        user_weights=None if request.user_weights is None else request.user_weights[rows],
+        kept=np.arange(rows.size),
+        criterion=request.criterion.restricted(pool),
+        scorer=None,
+        solver="auto",
+        centers=RequestedCenters(None, 0, False, "auto", None, None),
+        search=None,
+        checkpoint=None,
+    )
+    problem = Problem.of(alone, alone.plan(), progress)
+    unit = problem.unit
+    whole = Objective(
+        request.criterion.in_units(unit),
+        request.columns[request.kept] / unit,
+        unit,
+        request.scorer,
+        per_target=False,
+    )
+    return replace(problem, objective=whole.restricted(pool))

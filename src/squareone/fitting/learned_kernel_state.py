@@ -1,0 +1,81 @@
+"""A learned kernel as numbers, texts and arrays for a file, and back, checked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..kernels import Kernel, Linear
+from ..persistence import INTEGERS, Fields, refuse
+from .kernel_choice import FoldModel
+from .learned_kernel import TRIALS, LearnedKernel
+from .part_states import check_kernel
+
+
+def of_learned_kernel(learned: LearnedKernel) -> dict[str, Any]:
+    """Its fields, for :func:`learned_kernel_from`."""
+    return {
+        "preparation": int(learned.preparation),
+        "power": float(learned.power),
+        "rounds": int(learned.rounds),
+        "score": learned.score,
+        "trials": dict(learned.trials),
+        "pool": learned.pool,
+        "rows": learned.rows,
+        "values": learned.values,
+        "folds": learned.folds,
+        "models": [
+            {
+                "kernel": model.kernel,
+                "train": model.train,
+                "coefficients": model.coefficients,
+                "intercepts": model.intercepts,
+            }
+            for model in learned.models
+        ],
+    }
+
+
+def learned_kernel_from(found: Fields, n: int, t: int, d: int) -> LearnedKernel:
+    """For ``n`` rows of ``d`` features and ``t`` target columns."""
+    with found:
+        rounds = found.take("rounds", int)
+        power, preparation = found.number("power"), found.take("preparation", int)
+        score = found.array("score", (None,), (np.float64,))
+        if rounds < 0 or power < 0 or preparation < 0 or score.size not in (1, t):
+            refuse(found.where, "rounds, power, preparation and score do not belong together")
+        with found.inner("trials") as columns:
+            trials = {name: columns.take(name, np.ndarray) for name in TRIALS}
+        if len({values.shape for values in trials.values()}) != 1 or trials["score"].ndim != 1:
+            refuse(found.where, "the columns of trials are of different lengths")
+        pool = found.array("pool", (None,), INTEGERS, least=0)
+        rows = found.array("rows", (None,), INTEGERS, least=0)
+        for name, numbers in (("pool", pool), ("rows", rows)):
+            if numbers.size == 0 or (np.diff(numbers) <= 0).any() or numbers[-1] >= n:
+                refuse(found.where, f"{name} does not say which rows these are")
+        if not np.isin(rows, pool).all():
+            refuse(found.where, "rows are not in the pool")
+        values = found.array("values", (rows.size, t))
+        folds = found.array("folds", rows.shape, INTEGERS, least=0)
+        models = [
+            _model_from(Fields(each, f"{found.where}.models.{i}"), pool.size, t, d)
+            for i, each in enumerate(found.take("models", list))
+        ]
+        if models and folds.max() >= len(models):
+            refuse(found.where, "a fold has no model")
+    return LearnedKernel(
+        preparation, power, rounds, score, trials, pool, rows, values, folds, models
+    )
+
+
+def _model_from(found: Fields, p: int, t: int, d: int) -> FoldModel:
+    with found:
+        kernel = found.take("kernel", Kernel)
+        check_kernel(kernel, d, f"{found.where}.kernel")
+        train = found.array("train", (None,), INTEGERS, least=0)
+        if train.size == 0 or train.max() >= p:
+            refuse(found.where, "train does not say which rows these are")
+        size = d if isinstance(kernel, Linear) else train.size
+        coefficients = found.array("coefficients", (size, t))
+        return FoldModel(kernel, train, coefficients, found.array("intercepts", (t,)))
