@@ -137,8 +137,9 @@ class EncodedColumn:
 
     def read(self, column: Column) -> Column:
         """New rows of the column, as what it was; refused where they cannot be that."""
-        if self.kind == "presence":  # whatever is there, it is there
-            return column
+        if self.kind == "presence":  # whatever is there, it is there, but for "nan" as a number
+            words = column.content == "words" and self.content == "numbers"
+            return (parsed_numbers(column) if words else None) or column
         column = as_content(column, self.content, self.zoned)
         if self.content == "numbers":
             check_size(column)

@@ -97,8 +97,11 @@ class Column:
 
     def shown(self, row: int) -> str:
         """The value of a row, for messages."""
-        value = self.levels[self.values[row]] if self.content == _WORDS else self.values[row]
-        text = repr(value if isinstance(value, str) else str(value))
+        value = self.values[row]
+        if self.content == _WORDS:
+            text = repr(self.levels[value])
+        else:
+            text = str(value == 1) if self.content == _BOOLEANS else _text(value)
         return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
     def rows(self, keep: Array) -> Column:

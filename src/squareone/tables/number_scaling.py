@@ -1,4 +1,4 @@
-"""The scaling of numbers: to mean 0 and standard deviation 1, or to normal scores by their ranks."""
+"""The scaling of numbers: to mean 0 and standard deviation 1, or to normal scores of ranks."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _CLOSEST = 1e-300
 
 @dataclass(frozen=True)
 class NumberScaling:
-    """A map of numbers, fitted to those of the training rows.
+    r"""A map of numbers, fitted to those of the training rows.
 
-    ``"standard"`` is :math:`(x - \\bar x) / s`, with the standard deviation over n. ``"quantile"``
-    is :math:`\\Phi^{-1}(\\tilde F(x))` with the mid-distribution function
+    ``"standard"`` is :math:`(x - \bar x) / s`, with the standard deviation over n. ``"quantile"``
+    is :math:`\Phi^{-1}(\tilde F(x))` with the mid-distribution function
 
-    .. math:: \\tilde F(x) = \\tfrac1{2n} (\\#\\{x_i < x\\} + \\#\\{x_i \\le x\\}),
+    .. math:: \tilde F(x) = \tfrac1{2n} (\#\{x_i < x\} + \#\{x_i \le x\}),
 
     so that ties have the middle of their ranks, whatever increasing map the column went through. It
     is linear between at most 1,000 training values, equally far in their scores: where there are

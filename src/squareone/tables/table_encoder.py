@@ -28,7 +28,7 @@ from ..planning.text_table import Table as TextTable
 from ..rows.checks import first_not_finite, requested_type
 from ..rows.column_problems import refuse_missing
 from .column_choice import DROPPED, ChoiceRules, EncodedColumn, Unseen, choose
-from .column_parts import MOST_HASHES, TargetMeans, text_list
+from .column_parts import MOST_HASHES, TargetMeans
 from .columns import Column, Table, columns_of
 from .number_scaling import SCALINGS
 from .target_means import TASKS, out_of_fold_means, target_columns
@@ -38,6 +38,8 @@ __all__ = ["ColumnSummary", "TableEncoder"]
 # The share of the rows of a column above which transform warns of what is not known, if there are
 # so many such rows at least: of a few rows any share says little.
 _WARNED, _FEWEST_WARNED = 0.2, 10
+# What set_output takes.
+_CONTAINERS = ("default", "pandas", "polars")
 # Columns that a message lists.
 _LISTED = 10
 
@@ -129,7 +131,8 @@ class TableEncoder(TransformerMixin, NamedParameters):
     ``transform`` warns where they are more than a fifth of the rows of a column, and at least ten.
 
     None, NaN, NaT, ``pandas.NA``, nulls and text of blanks are gaps. Bytes are UTF-8. Words and
-    numbers in one column are words; dates with anything else are refused.
+    numbers in one column are words; dates with anything else are refused. Times are kept to the
+    microsecond.
 
     **Cost**: a few passes over every column, a sort with ``"quantile"``; for words one dictionary
     lookup per row. Memory: the outputs, and one column more.
@@ -288,13 +291,14 @@ class TableEncoder(TransformerMixin, NamedParameters):
         Y: Array | None = None
         targets: list[str] = []
         if y is not None:
-            if len(y) != n:
+            y = np.asarray(y)
+            if y.shape[:1] != (n,):
                 msg = (
-                    f"Found input variables with inconsistent numbers of samples: {[n, len(y)]}: y "
-                    "needs a target for every row of X"
+                    f"Found input variables with inconsistent numbers of samples: X has {n} rows, "
+                    f"and y has shape {y.shape}: a target for every row is expected"
                 )
                 raise ValueError(msg)
-            Y, targets = target_columns(np.asarray(y)[keep], self.task)
+            Y, targets = target_columns(y[keep], self.task)
         return ChoiceRules(
             scaling=self.scaling,
             max_levels=self.max_levels,
@@ -447,7 +451,8 @@ class TableEncoder(TransformerMixin, NamedParameters):
             row, place, _ = wrong
             msg = (
                 f"column {self.output_columns_[place]!r} in row {row} is too far from the training "
-                f'rows to be scaled in {outputs.dtype}: look at its value, or use scaling="quantile"'
+                f"rows to be scaled in {outputs.dtype}: look at its value, or use "
+                'scaling="quantile"'
             )
             raise ScaleError(msg)
         return outputs
@@ -497,7 +502,7 @@ class TableEncoder(TransformerMixin, NamedParameters):
         column  kind      outputs  why
         x0      number          1
         x1      words           1  2 levels
-        x2      constant        0  '0.0' in each of 3 rows
+        x2      constant        0  0 in each of 3 rows
         """
         check_is_fitted(self)
         lines: list[tuple[str, ...]] = [
@@ -534,6 +539,8 @@ class TableEncoder(TransformerMixin, NamedParameters):
             config = {}
             if output.has("transform"):
                 config["transform"] = output.take("transform", str)
+                if config["transform"] not in _CONTAINERS:
+                    refuse(output.where, f"one of {_CONTAINERS} is expected")
         where = f"{found.where}.columns"
         encoded = [EncodedColumn.restore(Fields(n, f"{where}.{i}")) for i, n in enumerate(nodes)]
         names = {column.name for column in encoded}
@@ -568,7 +575,7 @@ def _distinct(groups: list[list[str]]) -> list[list[str]]:
         found.append([])
         for name in group:
             while name in seen:
-                name += "'"  # noqa: PLW2901
+                name += "'"
             seen.add(name)
             found[-1].append(name)
     return found

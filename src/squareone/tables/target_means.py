@@ -1,11 +1,11 @@
-"""Target means: what the targets are on average at each level, for words of many levels.
+r"""Target means: what the targets are on average at each level, for words of many levels.
 
-The mean of a level with :math:`n_l` rows, and of all rows, differ by :math:`\\bar y_l - \\bar y`.
+The mean of a level with :math:`n_l` rows, and of all rows, differ by :math:`\bar y_l - \bar y`.
 A level's value is
 
-.. math:: v_l = \\frac1s \\, \\frac{n_l (\\bar y_l - \\bar y)}{n_l + m}
+.. math:: v_l = \frac1s \, \frac{n_l (\bar y_l - \bar y)}{n_l + m}
 
-with ``smoothing`` m and a scale s for which :math:`\\sum_l n_l v_l^2 = n / K` with K columns of
+with ``smoothing`` m and a scale s for which :math:`\sum_l n_l v_l^2 = n / K` with K columns of
 targets: all of them together weigh as much as one number that was standardised. Zero is what is
 known of a level that nobody has seen.
 
