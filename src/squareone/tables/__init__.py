@@ -5,8 +5,9 @@ what a column is, and :mod:`.column_parts` has what it becomes.
 """
 
 from ..persistence.known_classes import register_transformers
-from .table_encoder import TableEncoder
+from .column_choice import Unseen
+from .table_encoder import ColumnSummary, TableEncoder
 
-__all__ = ["TableEncoder"]
+__all__ = ["ColumnSummary", "TableEncoder", "Unseen"]
 
 register_transformers(TableEncoder)

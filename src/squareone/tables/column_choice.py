@@ -218,7 +218,7 @@ def choose(column: Column, rules: ChoiceRules) -> EncodedColumn:
     if identifier:
         return EncodedColumn(name, "identifier", identifier)
     kind, parts, more = _CHOICES[column.content](column, rules)
-    why = ", ".join(filter(None, (why, more, f"{count:,} gaps" if count else "")))
+    why = ", ".join(filter(None, (why, more, f"{count:,} gap{'s' * (count > 1)}" if count else "")))
     return EncodedColumn(name, kind, why, column.content, column.zoned, count > 0, parts)
 
 

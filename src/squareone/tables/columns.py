@@ -387,14 +387,18 @@ def _refuse_zones(name: str, zoned: bool, shown: str, row: int) -> NoReturn:
 
 
 def _of_words(name: str, values: list[Any]) -> Column:
+    # True, 1 and 1.0 are equal, and not the same text
+    alike = len(set(map(type, values)) - {type(None)}) <= 1
+    keys = values if alike else [None if v is None else (type(v), v) for v in values]
     lookup: dict[Any, int] = {}
     codes = np.fromiter(
-        (-1 if v is None else lookup.setdefault((type(v), v), len(lookup)) for v in values),
+        (-1 if key is None else lookup.setdefault(key, len(lookup)) for key in keys),
         np.int64,
         len(values),
     )
     texts = []
-    for _, value in lookup:
+    for key in lookup:
+        value = key if alike else key[1]
         try:
             texts.append(_text(value))
         except UnicodeDecodeError as error:

@@ -106,9 +106,11 @@ def _median(values: Array, weights: Array | None) -> float:
 
 def _knots(values: Array, weights: Array | None) -> tuple[Array, Array]:
     """Training values and their normal scores, at most 1,000 of them."""
-    distinct, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
-    if weights is not None:
-        counts = np.bincount(inverse, weights, distinct.size)
+    if weights is None:
+        distinct, counts = np.unique(values, return_counts=True)
+    else:
+        distinct, places = np.unique(values, return_inverse=True)
+        counts = np.bincount(places, weights, distinct.size)
     ends = np.cumsum(counts)
     scores = ndtri((ends - counts / 2) / ends[-1])
     if distinct.size > KNOTS:
