@@ -31,7 +31,7 @@ values = {
     "time": [dt.datetime(2020, 1, 1, k % 5, tzinfo=UTC) + dt.timedelta(days=k) for k in range(n)],
     "since": [None if k == 3 else dt.datetime(2020, 1, 1 + k) for k in range(n)],
     "length": [dt.timedelta(minutes=k * k) for k in range(n)],
-    "price": [Decimal(k) / 8 for k in range(n)],
+    "price": [Decimal(f"{k}.125") for k in range(n)],
 }
 lists = [list(row) for row in zip(*values.values(), strict=True)]
 y = rng.normal(size=n)
