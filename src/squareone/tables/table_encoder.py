@@ -112,7 +112,7 @@ class TableEncoder(TransformerMixin, NamedParameters):
     output_columns_ : object array (n_outputs,)
         The name of the column that each output comes from.
     n_features_in_ : int
-    feature_names_in_ : object array (n_features_in_,)
+    feature_names_in_ : object array (d,)
         Where a data frame came, its names as text.
 
     Notes
