@@ -4,12 +4,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from squareone.tables import TableEncoder
 
-EXPECTED = {}
-
 
 @parametrize_with_checks(
     [TableEncoder(), TableEncoder(scaling="quantile"), TableEncoder(dtype="float32")],
-    expected_failed_checks=lambda estimator: EXPECTED,
 )
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
