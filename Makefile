@@ -53,7 +53,7 @@ test-slow: $(VENV)/.stamp-test ## tests that take longer
 	$(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) -m slow $(PYTEST_ARGS)
 
 # Tests of what versions of the libraries may change.
-MINIMUM_TESTS := tests/laws $(addprefix tests/estimators/test_,sklearn_checks.py good_input.py files.py rows.py streaming.py hierarchical.py)
+MINIMUM_TESTS := tests/laws $(addprefix tests/estimators/test_,sklearn_checks.py good_input.py files.py rows.py streaming.py hierarchical.py) tests/tables
 
 test-minimum: $(VENV_MINIMUM)/.stamp ## the laws and most tests of estimators on the oldest supported versions
 	$(ONE_THREAD) $(VENV_MINIMUM)/bin/python -m pytest -n $(WORKERS) -m "not slow and not thorough" $(MINIMUM_TESTS) $(PYTEST_ARGS)

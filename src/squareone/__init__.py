@@ -6,8 +6,9 @@ Every λ and the exact leave-one-out error from one factorisation: :class:`RLSRe
 :class:`IncrementalRLSClassifier`, :class:`SecondOrderPerceptron`,
 :class:`SelectiveSamplingClassifier`, :class:`FilteringClassifier` and
 :class:`HierarchicalClassifier`. With the kernels of :mod:`squareone.kernels` and the tables and
-figures of :mod:`squareone.report`; :func:`save` and :func:`load` keep what was learned in a file
-(:func:`check_saveable` asks before the fit), and :func:`to_onnx` writes it as an ONNX file.
+figures of :mod:`squareone.report`; :mod:`squareone.tables` makes numbers of data frames.
+:func:`save` and :func:`load` keep what was learned in a file (:func:`check_saveable` asks before
+the fit), and :func:`to_onnx` writes it as an ONNX file.
 """
 
 from typing import Any
@@ -33,6 +34,7 @@ __all__ = [
     "load",
     "report",
     "save",
+    "tables",
     "to_onnx",
 ]
 
@@ -49,6 +51,7 @@ _LATE = {
     "load": ".persistence.save_load",
     "report": ".report",
     "save": ".persistence.save_load",
+    "tables": ".tables",
     "to_onnx": ".export",
 }
 
@@ -60,7 +63,8 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(msg)
     import importlib
 
-    if _LATE[name] == ".persistence.save_load":  # a file may name the estimators of a stream
-        importlib.import_module(".estimators.streaming", __name__)
+    if _LATE[name] == ".persistence.save_load":  # a file may name what nobody has imported yet
+        for room in (".estimators.streaming", ".tables"):
+            importlib.import_module(room, __name__)
     module = importlib.import_module(_LATE[name], __name__)
     return getattr(module, name, module)

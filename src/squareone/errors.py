@@ -9,6 +9,7 @@ from scipy.linalg import LinAlgWarning
 
 __all__ = [
     "CheckpointError",
+    "EmptyColumnWarning",
     "EstimateWarning",
     "ExportError",
     "FileFormatError",
@@ -19,6 +20,7 @@ __all__ = [
     "ScaleWarning",
     "SingularSystemError",
     "TargetWarning",
+    "UnseenValuesWarning",
 ]
 
 
@@ -68,3 +70,11 @@ class TargetWarning(UserWarning):
 
 class ScaleWarning(UserWarning):
     """Features in such different units that a kernel of distances sees only some of them."""
+
+
+class EmptyColumnWarning(UserWarning):
+    """Columns of a table without a value in any row; they are not used."""
+
+
+class UnseenValuesWarning(UserWarning):
+    """Many rows of a table hold levels, or gaps, that no training row had in that column."""

@@ -54,6 +54,7 @@ _SELECTORS = {
 }
 _VALUES: dict[str, type] = _KERNELS | _CODINGS | _SELECTORS
 _ESTIMATORS: dict[str, type] = {}
+_TRANSFORMERS: dict[str, type] = {}
 # Parameters that a fitted model is done with.
 _SPARE_THERE = ("cv", "memory", "random_state")
 _SELECTS_BY = ("pattern", "dtype_include", "dtype_exclude")
@@ -63,6 +64,11 @@ _SPARE = ("cv", "scoring", "random_state", "threshold", "checkpoint", "taxonomy"
 def register_estimators(*kinds: type) -> None:
     """Let files name these estimators, which write and restore what they have learned."""
     _ESTIMATORS.update({kind.__name__: kind for kind in kinds})
+
+
+def register_transformers(*kinds: type) -> None:
+    """Let files name these, as steps of a pipeline; they write and restore what they learned."""
+    _TRANSFORMERS.update({kind.__name__: kind for kind in kinds})
 
 
 def register_value(kind: type) -> None:
@@ -82,6 +88,9 @@ def known(name: str) -> Known | None:
         spare = [parameter for parameter in _SPARE if parameter in kind._parameter_constraints]
         retired = getattr(kind, "_retired_parameters", ())
         return Known(kind, _learned, _relearn, tuple(spare), retired=retired)
+    if name in _TRANSFORMERS:
+        transformer: Any = _TRANSFORMERS[name]
+        return Known(transformer, _learned, _relearn, transformer._spare_parameters)
     if name in _VALUES:
         return Known(_VALUES[name], _nothing, _nothing_from)
     if name in _MODULES:

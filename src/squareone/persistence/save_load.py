@@ -36,9 +36,9 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     Parameters
     ----------
     estimator : estimator of squareone or Pipeline
-        Fitted. The other steps of a pipeline are scikit-learn's scalers, imputers, encoders, PCA,
-        polynomial features, and a ``ColumnTransformer``, with columns by name, number, slice or
-        ``make_column_selector``, or pipelines of these.
+        Fitted. The other steps of a pipeline are a ``TableEncoder``, scikit-learn's scalers,
+        imputers, encoders, PCA, polynomial features, and a ``ColumnTransformer``, with columns by
+        name, number, slice or ``make_column_selector``, or pipelines of these.
     path : str or PathLike
         A safetensors file, such as ``"model.safetensors"``; an older one is replaced once the new
         one is complete.

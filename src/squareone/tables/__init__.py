@@ -1,0 +1,13 @@
+"""Tables: an encoder that makes numbers of columns as people have them, for kernel methods.
+
+:mod:`.columns` reads tables of pandas, polars, pyarrow and lists, :mod:`.column_choice` decides
+what a column is, and :mod:`.column_parts` has what it becomes.
+"""
+
+from ..persistence.known_classes import register_transformers
+from .column_choice import Unseen
+from .table_encoder import ColumnSummary, TableEncoder
+
+__all__ = ["ColumnSummary", "TableEncoder", "Unseen"]
+
+register_transformers(TableEncoder)
