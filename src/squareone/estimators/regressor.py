@@ -344,9 +344,9 @@ class RLSRegressor(RegressionMixin, RegularisedLeastSquares):
         **Cost**: 2n²m flops with ``cholesky``, twice that with ``spectral``, n·m·d with features,
         in blocks; with ``loo_rows`` = q, 2n²q once and 2nqm, or q·m·d with features; nothing beyond
         a prediction for ``"jackknife"``, two for ``"adaptive"``, which the first time learns the
-        size: q rows with m = min(q, 1000) centers, qm(d + m) + 10m³ multiplications with a kernel,
-        some forty products of the basis with a column with features, and with ``krylov`` as much as
-        the fit. ``verbose`` shows how far it is.
+        size, for each target with a kernel qm(d + m) + 10m³ multiplications for q rows and
+        m = min(q, 1000) centers, with features some seventy products of the basis with a column,
+        and with ``krylov`` as much as a fit. ``verbose`` shows how far it is.
 
         Examples
         --------

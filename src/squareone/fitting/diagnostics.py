@@ -92,11 +92,7 @@ def checked_bounds(record: FitResult, bounds: Any) -> tuple[Any, Any]:
         msg = f"bounds={bounds!r}: the first number has to be below the second"
         raise ValueError(msg)
     Y = record.columns[record.kept]
-    dtype = Y.dtype.type
-    least, most = dtype(low), dtype(high)
-    # the type may be coarser
-    least = np.nextafter(least, dtype(-np.inf)) if least > low else least
-    most = np.nextafter(most, dtype(np.inf)) if most < high else most
+    least, most = _rounded_down(low, Y.dtype), -_rounded_down(-high, Y.dtype)
     outside = np.flatnonzero(((least > Y) | (most < Y)).any(axis=1))
     if outside.size:
         first = Y[outside[0]]
@@ -108,6 +104,13 @@ def checked_bounds(record: FitResult, bounds: Any) -> tuple[Any, Any]:
         )
         raise ValueError(msg)
     return least, most
+
+
+def _rounded_down(number: float, dtype: np.dtype) -> Any:
+    """The largest number of a type that is not above this one."""
+    with np.errstate(over="ignore"):  # to an infinity
+        found = np.array(number).astype(dtype)[()]
+    return found if float(found) <= number else np.nextafter(found, dtype.type(-np.inf))
 
 
 def _adaptive(record: FitResult, X: Any, some: Array | None, rank: int) -> Array:

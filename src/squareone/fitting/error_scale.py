@@ -8,8 +8,8 @@ that mean is the size up to a factor, which a quantile of |e_i|/s_{−i}(x_i) su
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -45,7 +45,8 @@ class ErrorScale:
     model : KernelExpansion or Hyperplane
         g.
     alphas : array (t,)
-        λ of each column of g, the best one by its own leave-one-out error.
+        λ of each column of g: the largest that its own leave-one-out error does not tell from the
+        best one.
     typical, largest : array (t,)
         The mean and the largest |e_i|; the mean is one where all are zero. s(x) is at most the
         largest, and at least :data:`FLOOR` times the mean.
@@ -78,10 +79,10 @@ def learn_error_scale(record: FitResult) -> ErrorScale:
     One column more for every target: with the factorisation that is there, or, where that is of
     more than :data:`MOST_CENTERS` centers or of other rows too, with so many random centers.
 
-    **Cost**: with a kernel, s rows and m = min(s, 1000) centers sm(d + m) + 10m³ multiplications,
-    less where the factorisation serves; with features a product of the basis with the targets for
-    every λ, some forty; with ``krylov`` a fit. A precomputed kernel that was factored by
-    ``cholesky`` takes 9n³ flops and 3n² numbers.
+    **Cost** for a target: with a kernel, s rows and m = min(s, 1000) centers sm(d + m) + 10m³
+    multiplications, less where the factorisation serves; with features a product of the basis with
+    the target for every λ, some seventy; with ``krylov`` a fit. What has to be factored again, a
+    precomputed kernel after ``cholesky`` or features by it, takes 9n³ flops and 3n² numbers.
     """
     rows = record.scored_rows
     sizes = np.abs(record.scored_errors.astype(np.float64))
@@ -96,19 +97,48 @@ def learn_error_scale(record: FitResult) -> ErrorScale:
     typical = sizes.mean(axis=0)
     typical[typical == 0.0] = 1.0
     roots = ((sizes / typical) ** _POWER).astype(record.sample.Y.dtype)
+    columns = [_learn_column(record, rows, roots[:, [j]]) for j in range(roots.shape[1])]
+    return ErrorScale(
+        _side_by_side([column.model for column in columns]),
+        np.array([column.alpha for column in columns]),
+        typical,
+        sizes.max(axis=0),
+        np.hstack([column.left_out for column in columns]),
+    )
+
+
+class _Column(NamedTuple):
+    """What was learned for one target: g, its λ and g_{−i}(x_i) (s, 1)."""
+
+    model: KernelExpansion | Hyperplane
+    alpha: float
+    left_out: Array
+
+
+def _learn_column(record: FitResult, rows: Array, roots: Array) -> _Column:
+    """g from its values (s, 1) at the rows (s,), by the largest λ not known to be worse."""
     factor = _factor_for(record, rows, roots)
-    objective = Objective(LeaveOneOut(), roots, 1.0, None, per_target=True)
+    objective = Objective(LeaveOneOut(), roots, 1.0, None, per_target=False)
     path = choose_automatically(objective, factor)
-    alphas = path.alphas[path.best()]
+    alphas = path.alphas[path.cautious()]  # a g that follows chance is too low where it is least
     model = _model(record, rows, factor, alphas)
     status = factor.status(alphas, factor.tolerance, path.alphas)
-    warn_of_status(status, float(alphas.min()), factor.tolerance, roots.dtype)
+    warn_of_status(status, float(alphas[0]), factor.tolerance, roots.dtype)
     left_out = roots - factor.weighting.unscale(factor.left_out_by_target(alphas))
-    return ErrorScale(model, alphas, typical, sizes.max(axis=0), left_out)
+    return _Column(model, float(alphas[0]), left_out)
+
+
+def _side_by_side(models: list[KernelExpansion | Hyperplane]) -> KernelExpansion | Hyperplane:
+    """Models of one target each with the same centers, as one of several targets."""
+    return replace(
+        models[0],
+        coefficients=np.hstack([model.coefficients for model in models]),
+        intercepts=np.concatenate([model.intercepts for model in models]),
+    )
 
 
 def _factor_for(record: FitResult, rows: Array, roots: Array) -> Factor:
-    """What answers for the targets ``roots`` (s, t) of rows of the fit (s,)."""
+    """What answers for the target ``roots`` (s, 1) of rows of the fit (s,)."""
     sample = record.sample
     if not (sample.few_centers or sample.linear or sample.given):
         return _factor_of_kept_rows(record, rows, roots)
