@@ -14,6 +14,7 @@ from squareone.errors import FileFormatError, MemoryLimitError
 from squareone.fitting.error_scale import MOST_CENTERS
 from squareone.kernels import Gaussian
 from squareone.rows import GeneratedRows
+from squareone.solvers.registry import SOLVERS
 from tests.laws.cases import KERNELS, make_data, reference_kernel
 from tests.laws.test_against_refits import under_all_conditions
 from tests.reference import brute_force, left_out_models
@@ -102,6 +103,18 @@ def test_solvers_agree(weighted, intercept):
         # where other λ cost more, another one of nearly the same error may be taken
         rtol = 0.05 if solver == "krylov" else 1e-6
         assert_allclose(intervals, expected, atol=rtol * np.ptp(expected), err_msg=solver)
+
+
+@pytest.mark.parametrize("solver", SOLVERS.values(), ids=SOLVERS)
+def test_every_solver_can(solver):
+    X, y, _ = noisy(100)
+    settings = {"centers": 20} if solver.with_centers else {}
+    kernel = "linear" if solver.needs_linear else Gaussian(1.0)
+    model = RLSRegressor(kernel, 0.3, solver=solver.name, **settings).fit(X, y)
+    low, high = model.predict_interval(X, COVERAGE, "adaptive").T
+    rows = model._record.kept  # of "subset" only the centers
+    assert ((low <= y) & (y <= high))[rows].mean() > COVERAGE - 0.1
+    assert np.ptp(high - low) > 0
 
 
 @pytest.mark.parametrize("solver", ["rectangle", "nystrom", "pcg"])
