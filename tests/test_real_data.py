@@ -84,3 +84,24 @@ def test_boston_folds_by_refits():
     for alpha, score in zip(model.path_["alpha"], model.path_["score"], strict=True):
         refits = cross_val_predict(RLSRegressor(Gaussian(4.0), alpha), X, y, cv=10)
         assert_allclose(-score, np.mean((y - refits) ** 2), rtol=1e-7)
+
+
+def test_adaptive_intervals_of_houses():
+    """Ten thousand rows: narrow and wide intervals cover alike, and few prices are negative."""
+    data = read("california_housing")
+    X, y = data["X"].astype(float), data["y"].astype(float)
+    X[:, 2:6] = np.log1p(X[:, 2:6])
+    order = np.random.default_rng(0).permutation(y.size)
+    X, y = X[order], y[order]
+    X = (X - X[:10_000].mean(axis=0)) / X[:10_000].std(axis=0)
+    model = RLSRegressor(centers=1000).fit(X[:10_000], y[:10_000])
+    new, truth = X[10_000:], y[10_000:]
+    low, high = model.predict_interval(new, 0.9, "adaptive").T
+    inside, tenths = (low <= truth) & (truth <= high), np.array_split(np.argsort(high - low), 10)
+    assert inside.mean() == pytest.approx(0.9, abs=0.02)
+    assert all(0.86 < inside[tenth].mean() < 0.94 for tenth in tenths)
+    constant_low, constant_high = model.predict_interval(new, 0.9, "jackknife").T
+    assert (low < 0).mean() < 0.5 * (constant_low < 0).mean()
+    assert (high - low).mean() < (constant_high - constant_low).mean()
+    bounded = model.predict_interval(new, 0.9, "adaptive", bounds=(0, None))
+    assert (bounded >= 0).all()

@@ -320,3 +320,47 @@ def primal_intervals(
         "jackknife": jackknife_interval(predictions, errors, coverage),
         "minmax": jackknife_minmax_interval(without, errors, coverage),
     }
+
+
+def adaptive_interval(
+    K: FloatArray,
+    K_new: FloatArray,
+    Y: FloatArray,
+    lam: float,
+    size_lams: FloatArray,
+    coverage: float,
+    weights: FloatArray | None = None,
+    intercept: bool = True,
+) -> tuple[FloatArray, FloatArray]:
+    r"""Return f(z) ± q s(z), by n refits to the targets and n to the sizes of their errors.
+
+    The fourth root of :math:`|e_i|` over its mean is fitted as a further target column, with a
+    :math:`\lambda` of its own: g. Then :math:`s = g^4`, where g is at least the fourth root of a
+    fiftieth and at most the greatest value fitted to, and q is the
+    :math:`\lceil(1-\alpha)(n+1)\rceil`-th smallest :math:`|e_i| / s_{-i}(x_i)`.
+
+    Parameters
+    ----------
+    size_lams : (t,) array
+        The :math:`\lambda` of g for every target.
+
+    Returns
+    -------
+    lower, upper : (m, t) arrays
+    """
+    used = _rows_in_the_fit(weights, K.shape[0])
+    C, b = brute_force.fit(K, Y, lam, weights, intercept)
+    predictions = brute_force.predict(K_new, C, b)
+    sizes = np.abs(Y - brute_force.leave_one_out_values(K, Y, lam, weights, intercept))
+    half = np.empty_like(predictions)
+    for j, size_lam in enumerate(size_lams):
+        relative = sizes[:, j] / sizes[used, j].mean()
+        roots = relative[:, np.newaxis] ** 0.25
+        C, b = brute_force.fit(K, roots, size_lam, weights, intercept)
+        new = brute_force.predict(K_new, C, b)[:, 0]
+        left_out = brute_force.leave_one_out_values(K, roots, size_lam, weights, intercept)[:, 0]
+        low, high = 0.02**0.25, roots[used].max()
+        ratios = relative[used] / np.clip(left_out[used], low, high) ** 4
+        q = smallest(ratios, order_of_the_upper_end(coverage, used.size))
+        half[:, j] = q * sizes[used, j].mean() * np.clip(new, low, high) ** 4
+    return predictions - half, predictions + half

@@ -6,6 +6,7 @@ import os
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
+import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..arrays import Array
@@ -299,6 +300,7 @@ class RLSRegressor(RegressionMixin, RegularisedLeastSquares):
         coverage: float = 0.9,
         method: str = "jackknife+",
         loo_rows: int | str | None = "auto",
+        bounds: tuple[float | None, float | None] | None = None,
     ) -> Array:
         """Intervals that contain a new target with a given probability.
 
@@ -308,18 +310,26 @@ class RLSRegressor(RegressionMixin, RegularisedLeastSquares):
             Rows; for a precomputed kernel its values with the training rows (m, n).
         coverage : float, default=0.9
             The share of new targets to be covered.
-        method : {"jackknife+", "jackknife", "minmax", "gaussian"}, default="jackknife+"
+        method : {"jackknife+", "jackknife", "minmax", "adaptive", "gaussian"}, default="jackknife+"
             ``"jackknife+"``: from the predictions and errors of all leave-one-out models (Barber et
             al. 2021). For exchangeable rows, and σ and λ not chosen on them, at least
             2·coverage − 1 is guaranteed, and about ``coverage`` is seen. ``"minmax"``: wider, and
             ``coverage`` itself is guaranteed. ``"jackknife"``: the prediction ± a quantile of the
-            leave-one-out errors; nothing is guaranteed. ``"gaussian"``: from the posterior of a
-            Gaussian process with normal noise; right if that is.
+            leave-one-out errors; nothing is guaranteed. ``"adaptive"``: that with a width that
+            follows the noise: the size of the errors is learned from themselves, once per fit, and
+            the quantile is that of errors over the size expected at their row; about ``coverage``
+            is seen, where intervals are narrow and where they are wide. ``"gaussian"``: from the
+            posterior of a Gaussian process with normal noise; right if that is.
         loo_rows : int, "auto" or None, default="auto"
             How many training rows are left out, each in turn: random ones, the same at every call;
             None means all. The guarantees are the same, since a random part of the rows is
             exchangeable with a new one whatever the others are; fewer only make the ends noisier.
-            ``"auto"``: all of up to 4,000, otherwise 1,000 (``"jackknife"``: all).
+            ``"auto"``: all of up to 4,000, otherwise 1,000 (``"jackknife"`` and ``"adaptive"``:
+            all). Where the fit took its leave-one-out error over some of the rows (its own
+            ``loo_rows``), these are all there are.
+        bounds : tuple of (low, high), default=None
+            What a target cannot be below or above, either of which may be None; the same for all
+            targets. Ends beyond are moved there, which loses no target.
 
         Returns
         -------
@@ -333,7 +343,10 @@ class RLSRegressor(RegressionMixin, RegularisedLeastSquares):
 
         **Cost**: 2n²m flops with ``cholesky``, twice that with ``spectral``, n·m·d with features,
         in blocks; with ``loo_rows`` = q, 2n²q once and 2nqm, or q·m·d with features; nothing beyond
-        a prediction for ``"jackknife"``. ``verbose`` shows how far it is.
+        a prediction for ``"jackknife"``, two for ``"adaptive"``, which the first time learns the
+        size, for each target with a kernel qm(d + m) + 10m³ multiplications for q rows and
+        m = min(q, 1000) centers, with features some seventy products of the basis with a column,
+        and with ``krylov`` as much as a fit. ``verbose`` shows how far it is.
 
         Examples
         --------
@@ -344,6 +357,12 @@ class RLSRegressor(RegressionMixin, RegularisedLeastSquares):
         >>> low, high = model.predict_interval(X[300:], coverage=0.9).T
         >>> round(float(((low <= y[300:]) & (y[300:] <= high)).mean()), 2)
         0.9
+
+        Where the noise depends on the row, so does the width:
+
+        >>> low, high = model.predict_interval(X[300:], method="adaptive").T
+        >>> round(float((high - low).max() / (high - low).min()), 1)
+        3.2
         """
         if not isinstance(coverage, Real) or not 0 < coverage < 1:
             msg = f"coverage={coverage!r}: a number between 0 and 1, such as 0.9, is expected"
@@ -356,10 +375,13 @@ class RLSRegressor(RegressionMixin, RegularisedLeastSquares):
             msg = f'loo_rows={loo_rows!r}: "auto", None or a number of rows from 2 on is expected'
             raise ValueError(msg)
         record = self._recorded()
+        limits = None if bounds is None else diagnostics.checked_bounds(record, bounds)
         with Progress(self.verbose, title=type(self).__name__) as progress:
             found = diagnostics.intervals(
                 record, self._rows(X), float(coverage), method, loo_rows, progress
             )
+        if limits is not None:
+            np.clip(found, *limits, out=found)
         return found[:, 0] if record.targets.vector else found
 
     @property

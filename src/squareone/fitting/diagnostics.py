@@ -6,6 +6,7 @@ New rows are an array (m, d) or a CSR matrix, whatever the rows of the fit are.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,13 @@ from ..centers.chosen_centers import draw_rows
 from ..kernels.base import check_range
 from ..kernels.tiles import kernel_rectangle
 from ..models import Hyperplane, KernelExpansion
-from ..models.jackknife_intervals import jackknife, jackknife_minmax, jackknife_plus, rank_of
+from ..models.jackknife_intervals import (
+    jackknife,
+    jackknife_minmax,
+    jackknife_plus,
+    rank_of,
+    scaled_jackknife,
+)
 from ..selection.error_bounds import may_err_by_margin
 from ..solvers import Factor
 from ..targets import Labels
@@ -47,9 +54,11 @@ def intervals(
         result[..., 0], result[..., 1] = values - wide, values + wide
         return result
     record.check_rows()
-    some = _left_out_rows(record, loo_rows, cheap=method == "jackknife")
+    some = _left_out_rows(record, loo_rows, cheap=method in ("jackknife", "adaptive"))
+    rank = rank_of(coverage, record.kept.size if some is None else some.size)
+    if method == "adaptive":
+        return _adaptive(record, X, some, rank)
     errors = _errors_of(record, some).astype(X.dtype)
-    rank = rank_of(coverage, errors.shape[0])
     if method == "jackknife":
         values = record.model.values(X)
         for j in range(values.shape[1]):
@@ -91,28 +100,75 @@ def _fold_models(record: FitResult, learned: LearnedKernel) -> list[KernelExpans
     return learned.fold_expansions(record.sample.X)
 
 
+def checked_bounds(record: FitResult, bounds: Any) -> tuple[Any, Any]:
+    """The least and the greatest target there can be, in the precision of targets, not narrower.
+
+    Refused where they are no such pair, or where a target of the fit lies outside.
+    """
+    numbers = (type(None), Real)
+    pair = isinstance(bounds, tuple | list) and len(bounds) == 2
+    if not pair or not all(isinstance(end, numbers) for end in bounds):
+        msg = f"bounds={bounds!r}: a pair (low, high) of numbers is expected, either may be None"
+        raise ValueError(msg)
+    low, high = (
+        float(missing if end is None else end)
+        for end, missing in zip(bounds, (-np.inf, np.inf), strict=True)
+    )
+    if not low < high:  # NaN is neither
+        msg = f"bounds={bounds!r}: the first number has to be below the second"
+        raise ValueError(msg)
+    Y = record.columns[record.kept]
+    least, most = _rounded_down(low, Y.dtype), -_rounded_down(-high, Y.dtype)
+    outside = np.flatnonzero(((least > Y) | (most < Y)).any(axis=1))
+    if outside.size:
+        first = Y[outside[0]]
+        worst = first[(least > first) | (most < first)][0]
+        msg = (
+            f"bounds={bounds!r}: {outside.size:,} of the {Y.shape[0]:,} targets the model was "
+            f"fitted to lie outside, that of row {record.kept[outside[0]]}, {worst:.6g}, for one. "
+            "Give bounds that no target can lie outside of, or None"
+        )
+        raise ValueError(msg)
+    return least, most
+
+
+def _rounded_down(number: float, dtype: np.dtype) -> Any:
+    """The largest number of a type that is not above this one."""
+    with np.errstate(over="ignore"):  # to an infinity
+        found = np.array(number).astype(dtype)[()]
+    return found if float(found) <= number else np.nextafter(found, dtype.type(-np.inf))
+
+
+def _adaptive(record: FitResult, X: Any, some: Array | None, rank: int) -> Array:
+    """Intervals (m, t, 2) whose width is in proportion to the size that errors have there."""
+    scale, errors = record.error_scale, record.scored_errors
+    expected = scale.left_out_sizes()
+    if some is not None:
+        places = np.searchsorted(record.scored_rows, some)
+        errors, expected = errors[places], expected[places]
+    values, sizes = record.model.values(X), scale.sizes(X)
+    result = np.empty((*values.shape, 2), values.dtype)
+    for j in range(values.shape[1]):
+        result[:, j] = scaled_jackknife(
+            values[:, j], sizes[:, j], errors[:, j], expected[:, j], rank
+        )
+    return result
+
+
 def _left_out_rows(record: FitResult, asked: int | str | None, *, cheap: bool) -> Array | None:
     """Rows of the fit (q,), ascending, whose leave-one-out models make intervals; None: all.
 
     Random ones will do: given the others they are exchangeable with a new row, and the models
     without each of them are those of the jackknife+ for them alone, by a rule that knows the others
-    from the start. Where leave-one-out errors are known of some rows only, it is some of these.
+    from the start. Where leave-one-out errors are known of some rows only, it is these, or some of
+    them: whoever judges a fit by these rows has a reason to.
     """
-    n, known = record.kept.size, record.scored
-    if record.learned is not None and known is not None:
-        every = asked is None or (isinstance(asked, str) and cheap) or asked == known.size
-        size = INTERVAL_ROWS if isinstance(asked, str) else asked
-        if every or size is None or size >= known.size:
-            return known
-        return known[draw_rows(known.size, int(size), _fixed())]
-    if asked is None or (not isinstance(asked, str) and asked >= n):
-        return None
+    n, pool = record.kept.size, record.scored_rows
     if isinstance(asked, str):
-        if known is None and (cheap or n <= FEW_LEFT_OUT):
-            return None
-        asked = n if cheap else INTERVAL_ROWS
-    pool = np.arange(n) if known is None or asked > known.size else known
-    return pool if asked >= pool.size else pool[draw_rows(pool.size, asked, _fixed())]
+        asked = n if cheap or n <= FEW_LEFT_OUT else INTERVAL_ROWS
+    if asked is None or asked >= pool.size:
+        return None if record.scored is None else pool
+    return pool[draw_rows(pool.size, asked, _fixed())]
 
 
 def _fixed() -> np.random.RandomState:

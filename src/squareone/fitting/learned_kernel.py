@@ -162,9 +162,14 @@ class LearnedKernel:
         """Rows of ``n`` that the choice has not looked at."""
         return np.setdiff1d(np.arange(n), self.pool)
 
+    @property
+    def has_seen_rows(self) -> bool:
+        """Whether a row has taught more than coefficients: a metric, or how rows are prepared."""
+        return self.rounds > 0 or not self.models
+
     def judged_by_folds(self, n: int) -> bool:
         """Whether left-out values are those of folds: too few of ``n`` rows are outside."""
-        return n < 2 * self.pool.size
+        return self.has_seen_rows and n < 2 * self.pool.size
 
     def fold_expansions(self, X: Array) -> list[KernelExpansion | Hyperplane]:
         """The models of the folds, for rows ``X`` (n, d) of the fit."""

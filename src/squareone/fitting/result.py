@@ -36,6 +36,7 @@ from ..solvers.cost_counts import AT_ONCE
 from ..solvers.exact.cholesky import cholesky_is_safe
 from ..solvers.registry import listed
 from ..targets import Labels, Responses
+from .error_scale import ErrorScale, learn_error_scale
 from .learned_kernel import LearnedKernel
 from .problem import Problem, Sample
 from .result_state import fill_from, state_of
@@ -104,6 +105,7 @@ class FitResult:
     learned: LearnedKernel | None
     dropped_centers: Array
     _explained: float | None
+    _error_scale: ErrorScale | None
     _dropped_values: Array
     _dropped_columns: Array
     _chosen_path: Path | None
@@ -137,7 +139,8 @@ class FitResult:
         )
         self.unit = problem.unit
         self.diagonal = _diagonal(problem)
-        self._explained: float | None = None
+        self._explained = None
+        self._error_scale = None
         self.dropped_centers = factor.dropped_centers
         self._objective = problem.objective
         self._dropped_values = problem.values_aside(solution.model)
@@ -168,7 +171,7 @@ class FitResult:
         if learned.judged_by_folds(n):
             self.scored = learned.rows
             vars(self)["scored_values"] = learned.values
-        elif self.scored is None:
+        elif self.scored is None and learned.has_seen_rows:
             self.scored = learned.unseen(n)
 
     def forget_checkpoint(self) -> None:
@@ -263,17 +266,18 @@ class FitResult:
             )
             raise AttributeError(msg)
         n, itemsize = self.sample.X.shape[0], self.sample.X.dtype.itemsize
-        self._check_memory(name, n * n * itemsize)
+        self.check_memory(name, n * n * itemsize)
         system = self.sample.system()
         factor: Factor
         if cholesky_is_safe(system, float(self.alphas.min())):
             factor = CholeskyFactor(system, several=np.unique(self.alphas).size > 1)
         else:
-            self._check_memory(name, 2 * n * n * itemsize)  # beside the matrix
+            self.check_memory(name, 2 * n * n * itemsize)  # beside the matrix
             factor = SpectralFactor(system)
         return factor
 
-    def _check_memory(self, name: str, needed: float) -> None:
+    def check_memory(self, name: str, needed: float) -> None:
+        """Refuse to allocate so many bytes for a factorisation where they are not there."""
         allowed = bytes_allowed(self.memory_limit)
         if needed > allowed:
             msg = (
@@ -281,6 +285,11 @@ class FitResult:
                 f"{readable(needed)}, and {readable(allowed)} are free or allowed by memory_limit"
             )
             raise MemoryLimitError(msg)
+
+    @property
+    def factor_at_hand(self) -> Factor | None:
+        """The factorisation where it is kept; it is not made again."""
+        return self._factor
 
     def check_rows(self) -> None:
         """Refuse to leave out the only row there is."""
@@ -445,7 +454,7 @@ class FitResult:
 
         :attr:`leave_one_out_values`, but of the rows that a metric was learned from those of folds.
         """
-        if self.learned is None:
+        if self.learned is None or not self.learned.has_seen_rows:
             return self.leave_one_out_values
         values = self.leave_one_out_values.copy()
         values[self.kept[self.learned.rows]] = self.learned.values
@@ -457,6 +466,20 @@ class FitResult:
         if self.scored is None:
             return self.leave_one_out_values[self.kept[self.scored_rows]]
         return self._values_without(self.scored)
+
+    @property
+    def scored_errors(self) -> Array:
+        """Targets less :attr:`scored_values`, (s, t)."""
+        return self.columns[self.kept[self.scored_rows]] - self.scored_values
+
+    @property
+    def error_scale(self) -> ErrorScale:
+        """How large left-out errors are expected to be at a row; learned when first asked for."""
+        with self._lock:
+            if self._error_scale is None:
+                self.check_rows()
+                self._error_scale = learn_error_scale(self)
+            return self._error_scale
 
     def left_out_values_of(self, rows: Array) -> Array:
         """Leave-one-out values (q, t) of ``rows`` (q,) of the fit, ascending.

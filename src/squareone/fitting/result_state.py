@@ -16,6 +16,7 @@ from ..persistence.stored_rows import of_rows, rows_from
 from ..selection import Objective
 from ..targets import Labels
 from . import part_states as state
+from .error_scale import error_scale_from, of_error_scale
 from .learned_kernel_state import learned_kernel_from, of_learned_kernel
 from .problem import Sample
 from .width_search import Step
@@ -59,6 +60,8 @@ def state_of(result: FitResult) -> dict[str, Any]:
           has asked for them
         - ``scored`` (s,): the rows that were left out in place of all, None for all, and
           ``scored_values`` (s, t)
+        - ``error_scale``: see :func:`~squareone.fitting.error_scale.of_error_scale`; None where
+          nobody has asked for an interval by it
         - ``thin`` (bool): whether coefficients (m, t) belong to centers of their own; which
           rows these are, ``center_numbers`` (m,), −1 for none; the positions of those that were
           dropped, ``dropped_centers``; and the share of the trace ``explained``, if known
@@ -102,6 +105,7 @@ def state_of(result: FitResult) -> dict[str, Any]:
         "center_numbers": result.model.indices if result.sample.few_centers else None,  # type: ignore[union-attr]
         "dropped_centers": result.dropped_centers if result.sample.few_centers else None,
         "explained": result._explained,
+        "error_scale": result._error_scale and of_error_scale(result._error_scale),
         "iterations": result.iterations,
         "residual": result.residual,
         "learned": result.learned and of_learned_kernel(result.learned),
@@ -146,6 +150,9 @@ def fill_from(result: FitResult, found: Fields) -> None:
         result._dropped_columns = found.array("dropped_columns", dropped.shape)
         _read_looks(result, found)
         _read_answers(result, found)
+        result._error_scale = None
+        if found.given("error_scale"):
+            result._error_scale = error_scale_from(found.inner("error_scale"), result)
         result.calibrated_by = result.scale = result.class_weights = None
         if found.given("calibrated_by"):
             result.calibrated_by = found.take("calibrated_by", str)

@@ -15,10 +15,17 @@ import numpy as np
 from ..arrays import Array, blocks
 from ..threads import for_each
 
-__all__ = ["METHODS", "jackknife", "jackknife_minmax", "jackknife_plus", "rank_of"]
+__all__ = [
+    "METHODS",
+    "jackknife",
+    "jackknife_minmax",
+    "jackknife_plus",
+    "rank_of",
+    "scaled_jackknife",
+]
 
 #: Names of the intervals; the last is that of the posterior of a Gaussian process.
-METHODS = ("jackknife+", "jackknife", "minmax", "gaussian")
+METHODS = ("jackknife+", "jackknife", "minmax", "adaptive", "gaussian")
 
 # New rows in one piece of work.
 _ROWS = 64
@@ -48,6 +55,24 @@ def rank_of(coverage: float, n: int) -> int:
 def jackknife(values: Array, errors: Array, rank: int) -> Array:
     """f(x) ± the ``rank``-th smallest |e|: predictions (m,), errors (n,) → (m, 2)."""
     width = np.partition(np.abs(errors), rank - 1)[rank - 1]
+    return np.column_stack([values - width, values + width])
+
+
+def scaled_jackknife(
+    values: Array, sizes: Array, errors: Array, left_out_sizes: Array, rank: int
+) -> Array:
+    """f(x) ± s(x) times the ``rank``-th smallest |e|/s → (m, 2).
+
+    Parameters
+    ----------
+    values, sizes : array (m,)
+        f(x), and the size s(x) that errors are expected to have there.
+    errors, left_out_sizes : array (n,)
+        Leave-one-out errors, and the sizes that were expected without the row.
+    rank : int
+    """
+    ratios = np.abs(errors) / left_out_sizes
+    width = np.partition(ratios, rank - 1)[rank - 1] * sizes
     return np.column_stack([values - width, values + width])
 
 

@@ -72,6 +72,7 @@ class IntervalDisplay(Display):
         *,
         coverage: float = 0.9,
         method: str = "jackknife+",
+        bounds: tuple[float | None, float | None] | None = None,
         feature: int | str | None = None,
         target: int | None = None,
         ax: Any = None,
@@ -87,7 +88,7 @@ class IntervalDisplay(Display):
             Rows; best such that were not in the fit.
         y : array-like of shape (m,) or (m, t), optional
             Their targets.
-        coverage, method
+        coverage, method, bounds
             As in :meth:`RLSRegressor.predict_interval`.
         feature : int or str, optional
             The column of ``X`` for the horizontal axis. By default the only one, or else the rank
@@ -117,7 +118,8 @@ class IntervalDisplay(Display):
         check_regressor(inner, cls.__name__, "its classes have no intervals")
         predictions = inner.predict(rows)
         column = column_of(predictions, target, cls.__name__)
-        ends = inner.predict_interval(rows, coverage, method).reshape(len(predictions), -1, 2)
+        ends = inner.predict_interval(rows, coverage, method, bounds=bounds)
+        ends = ends.reshape(len(predictions), -1, 2)
         predictions = predictions.reshape(len(predictions), -1)[:, column]
         if y is not None:
             y = np.asarray(y)

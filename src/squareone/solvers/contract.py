@@ -291,6 +291,28 @@ class Factor(ABC):
     def expect_left_out(self, sample: Array | None) -> None:  # noqa: B027  (most need nothing)
         """Get ready for :meth:`left_out` of all rows, or of a sample (s,), before a visit."""
 
+    # --- other targets ---
+
+    #: The relative residual at which iterations stop; zero where nothing is iterated.
+    tolerance: float = 0.0
+
+    #: Numbers that :meth:`for_targets` allocates, beside a few for every row.
+    numbers_for_targets: float = 0.0
+
+    def for_targets(self, Y: Array) -> Factor | None:
+        """The same rows, kernel and weights for other targets (n, t); None where it cannot be.
+
+        What was computed of the rows is shared, not copied, and this factorisation stays as it is.
+        """
+        return None
+
+    def of_some_rows(self, Y: Array, some: Array, most_centers: int) -> Factor | None:
+        """The rows ``some`` (s,), ascending, alone, for targets (s, t), by some of the centers.
+
+        None where coefficients do not belong to centers.
+        """
+        return None
+
     def settle(self) -> None:  # noqa: B027  (most have nothing to do)
         """Get ready for what is asked later, which must not depend on what the user does to X."""
 

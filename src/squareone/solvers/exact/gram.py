@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import copy
 from dataclasses import replace
 from typing import Any
 
@@ -48,10 +49,20 @@ class GramFactor(RidgeFactor):
         values, vectors = eigh(rows.gram())
         self.squares = np.maximum(values, 0.0)
         self.axes = np.ascontiguousarray(vectors.astype(self.targets.dtype))
-        self.projections = self.axes.T @ rows.transposed_times(self.targets)
-        self._set_base()
+        self._project()
         self.alpha_units = rows.alpha_units
         self.largest = self.rounded = rows.in_user_units(float(np.max(self.squares, initial=0.0)))
+
+    def _project(self) -> None:
+        """The axes' view of the targets."""
+        self.projections = self.axes.T @ self.rows.transposed_times(self.targets)
+        self._set_base()
+
+    def for_targets(self, Y: Array) -> GramFactor:
+        other = copy(self)
+        other.targets, other.means = self.weighting.targets(Y)
+        other._project()
+        return other
 
     @classmethod
     def build(cls, problem: SolverInput, system: SymmetricSystem | None) -> Factor:

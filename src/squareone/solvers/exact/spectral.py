@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from copy import copy
+
 import numpy as np
 
 from ...arrays import TILE, Array
@@ -57,6 +59,13 @@ class SpectralFactor(BasisFactor):
         """Of the kernel matrix; every λ can be asked for."""
         assert system is not None
         return cls(system, given=problem.given)
+
+    def for_targets(self, Y: Array) -> SpectralFactor:
+        other = copy(self)
+        other.system = self.system.for_targets(Y)
+        other.targets = other.system.targets
+        other.projections = self.vectors.T @ other.targets
+        return other
 
     def basis(self, rows: slice | Array) -> Array:
         return self.vectors[rows]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from copy import copy
+
 import numpy as np
 
 from ...arrays import Array
@@ -37,10 +39,20 @@ class SvdFactor(BasisFactor):
             self._decompose_tall(n, d)
         self.alpha_units = rows.alpha_units
         self.squares = np.square(self.singular)
+        self._project()
+        self.largest = self.rounded = rows.in_user_units(float(np.max(self.squares, initial=0.0)))
+
+    def _project(self) -> None:
+        """The basis' view of the targets, and what it does not see of them."""
         self.projections = self.vectors.T @ self.targets
         if not self.wide:
             self.base_residuals = self.targets - self.vectors @ self.projections
-        self.largest = self.rounded = rows.in_user_units(float(np.max(self.squares, initial=0.0)))
+
+    def for_targets(self, Y: Array) -> SvdFactor:
+        other = copy(self)
+        other.targets, other.means = self.weighting.targets(Y)
+        other._project()
+        return other
 
     @classmethod
     def build(cls, problem: SolverInput, system: SymmetricSystem | None) -> SvdFactor:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -88,6 +88,12 @@ class SymmetricSystem:
         # errors of the entries are independent: together they have the norm of √n of them
         rounded = max(projected, norm / np.sqrt(K.shape[0])) if projected > 0 else 0.0
         return cls(K, weighting, targets, means, coupling, tau, unit, projected, rounded)
+
+    def for_targets(self, Y: Array, matrix: Array | None = None) -> Self:
+        """The same for other targets (n, t), and with another copy of the matrix, if given."""
+        targets, means = self.weighting.targets(Y)
+        matrix = self.matrix if matrix is None else matrix
+        return replace(self, matrix=matrix, targets=targets, means=means)
 
     #: Whether new rows are asked about by their features instead of their kernel values.
     takes_rows: ClassVar[bool] = False

@@ -98,6 +98,10 @@ class NystromFactor(Factor):
         """The share of the trace of K that K̃ has."""
         return self.rectangle.explained_trace
 
+    def of_some_rows(self, Y: Array, some: Array, most_centers: int) -> RectangleFactor:
+        """By a rectangle: the true kernel and all rows are not needed for what is smooth."""
+        return self.rectangle.of_some_rows(Y, some, most_centers)
+
     def settle(self) -> None:
         self.rectangle.settle()
         self._without.clear()

@@ -42,6 +42,7 @@ from .dropped_centers import lost_energy
 from .normal_passes import NormalPasses
 from .pcg_leverages import PROBES, PcgLeverages
 from .preconditioner import Preconditioner
+from .rectangle import RectangleFactor, rectangle_of_some
 
 #: Rows of the preconditioner, in multiples of the centers; steps that are expected at one λ.
 PRECONDITIONED_BY, ITERATIONS = 4, 10
@@ -142,6 +143,11 @@ class PcgFactor(Factor):
     @property
     def coefficient_points(self) -> CenterBasis | None:
         return self.centers
+
+    def of_some_rows(self, Y: Array, some: Array, most_centers: int) -> RectangleFactor:
+        return rectangle_of_some(
+            self.centers, self.rows, self.weighting, self.center_rows, Y, some, most_centers
+        )
 
     def _prepared(self, shift: Array | None) -> Preconditioner:
         """From random rows of positive weight."""

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...arrays import Array, blocks, lower_tiles, room_for
+from ...centers.chosen_centers import draw_rows
 from ...decompositions import Tridiagonal
 from ...kernels.tiles import kernel_rectangle
 from ...rows import Rows, rows_of
@@ -129,6 +130,11 @@ class RectangleFactor(RidgeFactor):
     @property
     def coefficient_points(self) -> CenterBasis | None:
         return self.centers
+
+    def of_some_rows(self, Y: Array, some: Array, most_centers: int) -> RectangleFactor:
+        return rectangle_of_some(
+            self.centers, self.rows, self.weighting, self.center_rows, Y, some, most_centers
+        )
 
     def _choose_sums(self) -> None:
         """How kernel values are summed, by the condition of the matrix between the centers."""
@@ -450,6 +456,34 @@ class RectangleFactor(RidgeFactor):
         """
         eps = float(np.finfo(self.targets.dtype).eps)
         return super().error_estimate(alpha) + eps * (self._amplified - 1.0)
+
+
+def rectangle_of_some(
+    basis: CenterBasis,
+    rows: Rows,
+    weighting: Weighting,
+    center_rows: CenterRows,
+    Y: Array,
+    some: Array,
+    most: int,
+) -> RectangleFactor:
+    """A rectangle of the rows ``some`` (s,), ascending, alone, for targets (s, t).
+
+    Its centers are ``most`` random ones of the basis, the same every time, or all if there are no
+    more. Those that are rows take part as such where they are among these.
+
+    **Cost**: that of a rectangle of s rows.
+    """
+    n = rows.shape[0]
+    chosen = draw_rows(basis.size, most, np.random.RandomState(0))
+    points = basis.points if chosen.size == basis.size else basis.points[chosen]
+    position = np.full(n + 1, -1)  # the last is that of a center that is no row
+    position[some] = np.arange(some.size)
+    own = position[center_rows.asked[basis.kept[chosen]]]
+    fewer = CenterBasis(basis.kernel, points, basis.dtype)
+    fewer.block_bytes = basis.block_bytes
+    there = rows if some.size == n else rows[some]
+    return RectangleFactor(fewer, there, Y, weighting.restricted(some), own)
 
 
 def rectangle_cost(task: Task) -> Candidate:

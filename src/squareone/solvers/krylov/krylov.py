@@ -104,6 +104,15 @@ class KrylovFactor(Factor):
         self.rounded = self.largest * coarser
 
     @property
+    def tolerance(self) -> float:  # type: ignore[override]
+        """The relative residual at which the sequence ends."""
+        return self._equations.limits.tolerance
+
+    def for_targets(self, Y: Array) -> KrylovFactor:
+        """A sequence of their own, which takes as many products as that of these targets."""
+        return KrylovFactor(self.rows, Y, self._equations.limits, self._seed)
+
+    @property
     def typical(self) -> float:
         """The mean eigenvalue without those that stand out: what most of the rows differ by."""
         m = min(self.rows.shape)
