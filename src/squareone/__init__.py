@@ -28,6 +28,8 @@ __all__ = [
     "RLSRegressor",
     "SecondOrderPerceptron",
     "SelectiveSamplingClassifier",
+    "TableClassifier",
+    "TableRegressor",
     "__version__",
     "check_saveable",
     "kernels",
@@ -51,6 +53,8 @@ _LATE = {
     "load": ".persistence.save_load",
     "report": ".report",
     "save": ".persistence.save_load",
+    "TableClassifier": ".tables",
+    "TableRegressor": ".tables",
     "tables": ".tables",
     "to_onnx": ".export",
 }

@@ -187,13 +187,13 @@ class KernelChoice:
     fresh: FreshFolds
 
 
-def chains_of(kernels: Sequence[Kernel], preparations: int) -> list[Chain]:
+def chains_of(kernels: Sequence[Kernel], preparations: int, *, learned: bool) -> list[Chain]:
     """Every kernel by every preparation, with both powers where it may learn a metric."""
     return [
         Chain(number, kernel, power)
         for number in range(preparations)
         for kernel in kernels
-        for power in ((0.0,) if isinstance(kernel, Linear) else _POWERS)
+        for power in (_POWERS if learned and not isinstance(kernel, Linear) else (0.0,))
     ]
 
 

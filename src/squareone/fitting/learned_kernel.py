@@ -198,11 +198,16 @@ def with_chosen_kernel(
     preparations: Sequence[Preparation] = [AsTheyAre(problem.X)]
     if search.preparations is not None:
         preparations = search.preparations(request.kept[pool])
-    choice = choose_kernel(problem, preparations, chains_of(search.kernels, len(preparations)))
+    chains = chains_of(search.kernels, len(preparations), learned=search.learned)
+    choice = choose_kernel(problem, preparations, chains)
     if search.preparations is not None:  # rows of these models are prepared by each for itself
         choice = replace(choice, fresh=replace(choice.fresh, models=[]))
     score = _score(problem, choice, per_target=request.per_target)
     learned = LearnedKernel.of(choice, pool, score)
+    if search.prepared is not None:
+        by_folds = learned.judged_by_folds(request.kept.size)
+        taught = None if by_folds else request.kept[pool]
+        request = replace(request, X=search.prepared(choice.preparation, taught))
     request = replace(request, kernel=choice.kernel, search=None, pool=pool)
     return request, learned, problem.stages
 

@@ -127,15 +127,22 @@ class KernelSearch:
     Attributes
     ----------
     kernels : tuple of Kernel
-        Without a metric; each is tried without and with a learned one.
+        Without a metric.
+    learned : bool
+        Whether each is tried with a learned metric, too.
     preparations : callable or None
         From the numbers (p,) of some of the user's rows to the
         :class:`~squareone.fitting.kernel_choice.Preparation` s of these; None where the rows are
         numbers already.
+    prepared : callable or None
+        From the number of the best of these, and the rows (p,) that alone may teach it, or None
+        for all, to all of the user's rows as numbers (n, d).
     """
 
     kernels: tuple[Kernel, ...]
+    learned: bool = True
     preparations: Callable[[Array], Sequence[Any]] | None = None
+    prepared: Callable[[int, Array | None], Array] | None = None
 
 
 @dataclass(frozen=True)

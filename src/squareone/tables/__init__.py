@@ -4,10 +4,13 @@
 what a column is, and :mod:`.column_parts` has what it becomes.
 """
 
-from ..persistence.known_classes import register_transformers
+from ..persistence.known_classes import register_estimators, register_transformers
 from .column_choice import Unseen
+from .table_classifier import TableClassifier
 from .table_encoder import ColumnSummary, TableEncoder
+from .table_regressor import TableRegressor
 
-__all__ = ["ColumnSummary", "TableEncoder", "Unseen"]
+__all__ = ["ColumnSummary", "TableClassifier", "TableEncoder", "TableRegressor", "Unseen"]
 
 register_transformers(TableEncoder)
+register_estimators(TableClassifier, TableRegressor)

@@ -1,0 +1,102 @@
+"""The rows of a table as numbers, by encoders that have seen all of them or some only.
+
+The errors by which a kernel is chosen, and all left-out values that are read later, are of rows
+that the encoder has not seen either. So there is an encoder for every fold.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from ..arrays import Array
+from ..fitting.kernel_choice import Preparation
+from .table_encoder import TableEncoder
+
+
+class EncodedRows:
+    """A table, and what is made of it for a fit.
+
+    Parameters
+    ----------
+    X : DataFrame, Table, array or list (n, d)
+    y : array (n,) or (n, t)
+    weights : array (n,) or None
+    encoders : list of TableEncoder
+        Not fitted; the best of them is taken.
+
+    Attributes
+    ----------
+    encoder : TableEncoder or None
+        The one of the fit, once it is known.
+    """
+
+    def __init__(
+        self, X: Any, y: Array, weights: Array | None, encoders: list[TableEncoder]
+    ) -> None:
+        self.X = X
+        self.y = y
+        self.weights = weights
+        self.encoders = encoders
+        self.encoder: TableEncoder | None = None
+
+    def preparations(self, rows: Array) -> list[Preparation]:
+        """For each encoder how it makes numbers of the ``rows`` (p,) of the table."""
+        return [_ByEncoder(self, encoder, rows) for encoder in self.encoders]
+
+    def prepared(self, number: int, taught: Array | None) -> Array:
+        """All rows (n, d) by an encoder that all of them have taught, or ``taught`` (p,) alone."""
+        self.encoder = clone(self.encoders[number])
+        if taught is None:
+            return self._fit_transform(self.encoder, slice(None))
+        learned = self._fit_transform(self.encoder, taught)
+        others = np.setdiff1d(np.arange(self.y.shape[0]), taught)
+        found = np.empty((self.y.shape[0], learned.shape[1]), learned.dtype)
+        found[taught] = learned
+        found[others] = transformed(self.encoder, rows_of_table(self.X, others))
+        return found
+
+    def of_part(self, encoder: TableEncoder, train: Array, test: Array) -> tuple[Array, Array]:
+        """Rows ``train`` (a,) and ``test`` (b,), encoded by what the former teach."""
+        encoder = clone(encoder)
+        return (
+            self._fit_transform(encoder, train),
+            transformed(encoder, rows_of_table(self.X, test)),
+        )
+
+    def _fit_transform(self, encoder: TableEncoder, rows: Any) -> Array:
+        some = self.X if isinstance(rows, slice) else rows_of_table(self.X, rows)
+        weights = None if self.weights is None else self.weights[rows]
+        return np.ascontiguousarray(encoder.fit_transform(some, self.y[rows], weights))
+
+
+class _ByEncoder(Preparation):
+    def __init__(self, whole: EncodedRows, encoder: TableEncoder, rows: Array) -> None:
+        self.whole = whole
+        self.encoder = encoder
+        self.numbers = rows
+        self.name = encoder.scaling
+
+    def rows(self, train: Array, test: Array) -> tuple[Array, Array]:
+        """By an encoder of the training rows."""
+        return self.whole.of_part(self.encoder, self.numbers[train], self.numbers[test])
+
+
+def transformed(encoder: TableEncoder, X: Any) -> Array:
+    """Rows (m, d) as numbers (m, k), whatever the encoder's output is set to; nothing for none."""
+    if len(X) == 0:
+        return np.empty((0, encoder.output_columns_.size), np.dtype(encoder.dtype))
+    return np.ascontiguousarray(encoder.transform(X))
+
+
+def rows_of_table(X: Any, rows: Array) -> Any:
+    """Some rows of a table, of the same kind."""
+    if hasattr(X, "iloc"):
+        return X.iloc[rows]
+    if hasattr(X, "take") and hasattr(X, "schema"):  # an Arrow table
+        return X.take(rows)
+    if isinstance(X, list | tuple):
+        return [X[i] for i in rows]
+    return X[rows]

@@ -1,0 +1,148 @@
+"""What TableRegressor and TableClassifier share: a table in, and rows as numbers for the fit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from ..arrays import Array
+from ..estimators.base import RegularisedLeastSquares
+from ..estimators.validation import is_precomputed
+from ..fitting.learned_kernel import kernel_search
+from ..fitting.request import FitRequest, KernelSearch
+from ..fitting.result import FitResult
+from ..kernels.gradients import mean_squares
+from ..kernels.names import kernel_from
+from ..models import Hyperplane
+from ..persistence import Fields, refuse
+from .encoded_rows import EncodedRows, rows_of_table, transformed
+from .table_encoder import TableEncoder
+
+# Scalings that are tried where no encoder is given.
+_SCALINGS = ("standard", "quantile")
+# Rows at which slopes are taken for importances.
+_SLOPE_ROWS = 2000
+
+
+def encoders_of(estimator: Any, task: str) -> list[TableEncoder]:
+    """The encoders to choose among: the user's, or one for each scaling."""
+    if estimator.encoder is not None:
+        return [clone(estimator.encoder).set_params(task=task)]
+    return [TableEncoder(scaling=scaling, task=task, random_state=0) for scaling in _SCALINGS]
+
+
+def search_of(estimator: Any) -> KernelSearch:
+    """What to choose among: where the kernel is given the encoder alone."""
+    search = kernel_search(estimator.kernel)
+    if search is not None:
+        return search
+    kernel = kernel_from(estimator.kernel)
+    if is_precomputed(kernel):
+        msg = (
+            f"{type(estimator).__name__} makes numbers of the columns of a table, and "
+            'kernel="precomputed" takes a matrix: use RLSRegressor or RLSClassifier'
+        )
+        raise ValueError(msg)
+    return KernelSearch((kernel,), learned=False)
+
+
+def request_of(
+    estimator: Any, X: Any, y: Any, sample_weight: Any, groups: Any, task: str
+) -> FitRequest:
+    """The request of a fit to a table; its rows stand in for those of the encoder to be chosen."""
+    if hasattr(X, "blocks") or hasattr(X, "tocsr"):
+        msg = (
+            f"{type(estimator).__name__} takes a table in memory, got {type(X).__name__}: pass a "
+            "data frame, or use RLSRegressor or RLSClassifier"
+        )
+        raise TypeError(msg)
+    encoders = encoders_of(estimator, task)
+    stand_in = clone(encoders[0]).set_params(many_levels="hash")
+    rows = np.ascontiguousarray(stand_in.fit_transform(X, None, sample_weight))
+    request = RegularisedLeastSquares._request(estimator, rows, y, sample_weight, groups)
+    estimator.n_features_in_ = stand_in.n_features_in_
+    if hasattr(stand_in, "feature_names_in_"):
+        estimator.feature_names_in_ = stand_in.feature_names_in_
+    weights = request.user_weights
+    whole = EncodedRows(X, np.asarray(y), weights, encoders)
+    assert request.search is not None
+    search = replace(request.search, preparations=whole.preparations, prepared=whole.prepared)
+    return replace(request, search=search)
+
+
+def remember_encoder(estimator: Any, request: FitRequest, record: FitResult) -> None:
+    """Keep the encoder that was chosen, and the importances of the columns."""
+    assert request.search is not None
+    whole = request.search.prepared.__self__  # type: ignore[union-attr]
+    estimator.encoder_ = whole.encoder
+    some = record.kept
+    if some.size > _SLOPE_ROWS:
+        some = some[np.linspace(0, some.size - 1, _SLOPE_ROWS).astype(int)]
+    rows = transformed(whole.encoder, rows_of_table(whole.X, some))
+    estimator.feature_importances_ = importances(record, rows, whole.encoder)
+
+
+def importances(record: FitResult, rows: Array, encoder: TableEncoder) -> Array:
+    """How much predictions move with each column of a table, in shares of all (d,).
+
+    The root of the mean square of the slope along a feature, times the feature's standard
+    deviation; of a column the root of the sum of squares over its features.
+
+    Parameters
+    ----------
+    record : FitResult
+    rows : array (m, k)
+        Encoded rows at which slopes are taken.
+    encoder : TableEncoder
+    """
+    model = record.model
+    if isinstance(model, Hyperplane):
+        squares = np.square(model.coefficients, dtype=np.float64).sum(axis=1)
+    else:
+        squares = mean_squares(model.kernel, rows, model.centers, model.coefficients)
+    squares = squares * rows.var(axis=0, dtype=np.float64)
+    ends = np.cumsum([0, *(len(column.outputs) for column in encoder.columns_)])
+    sums = np.array([squares[i:j].sum() for i, j in pairwise(ends)])
+    roots = np.sqrt(sums)
+    return roots / (roots.sum() or 1.0)
+
+
+def encoded_rows(estimator: Any, X: Any) -> Array:
+    """New rows (m, k) as numbers, in the precision of the model."""
+    check_is_fitted(estimator)
+    rows = transformed(estimator.encoder_, X)
+    return rows.astype(estimator._recorded().model.dtype, copy=False)
+
+
+def table_state(estimator: Any) -> dict[str, Any]:
+    """What a file has beside the fit."""
+    names = getattr(estimator, "feature_names_in_", None)
+    return {
+        "n_features_in": estimator.n_features_in_,
+        "feature_names_in": None if names is None else names.tolist(),
+        "encoder": estimator.encoder_,
+        "importances": estimator.feature_importances_,
+    }
+
+
+def restore_table(estimator: Any, found: Fields, d: int) -> None:
+    """Set what :func:`table_state` gave, for a model of ``d`` encoded features."""
+    estimator.encoder_ = encoder = found.take("encoder", TableEncoder)
+    check_is_fitted(encoder)
+    if encoder.output_columns_.size != d:
+        refuse(found.where, f"the encoder has {encoder.output_columns_.size} outputs, not {d}")
+    estimator.n_features_in_ = found.take("n_features_in", int)
+    if estimator.n_features_in_ != encoder.n_features_in_:
+        refuse(found.where, f"{estimator.n_features_in_} columns are not those of the encoder")
+    if found.given("feature_names_in"):
+        names = found.take("feature_names_in", list)
+        if names != getattr(encoder, "feature_names_in_", np.empty(0)).tolist():
+            refuse(found.where, "the names of columns are not those of the encoder")
+        estimator.feature_names_in_ = np.array(names, dtype=object)
+    shape = (estimator.n_features_in_,)
+    estimator.feature_importances_ = found.array("importances", shape, (np.float64,), least=0.0)
