@@ -41,8 +41,11 @@ def fit(request: FitRequest, plan: Plan, progress: Progress) -> tuple[FitResult,
     """
     learned, seconds = None, dict[str, float]()
     if request.search is not None:
+        several = len(request.search.kernels) > 1
         request, learned, seconds = with_chosen_kernel(request, progress)
         plan = request.plan()
+        if several:
+            plan = replace(plan, untried=())
     problem = Problem.of(request, plan, progress)
     if problem.solver.handed_on:
         solution = _solve(center_rows_only(problem))

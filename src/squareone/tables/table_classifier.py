@@ -36,7 +36,8 @@ class TableClassifier(RLSClassifier):
     alpha : float, sequence of float or "auto", default="auto"
     solver, centers, criterion, cv, scoring, fit_intercept, alpha_per_target : optional
     validation_fraction, memory_limit, keep_factor, random_state, verbose, tol : optional
-    max_iter, loo_rows, time_limit, checkpoint, class_weight, calibration, threshold, coding : optional
+    max_iter, loo_rows, time_limit, checkpoint, class_weight : optional
+    calibration, threshold, coding : optional
         As those of :class:`~squareone.RLSClassifier`.
     encoder : TableEncoder or None, default=None
         How columns become numbers. None: with numbers scaled to mean zero and standard deviation
@@ -57,8 +58,7 @@ class TableClassifier(RLSClassifier):
     kernel_, alpha_, path_, plan_ and others
         As those of :class:`~squareone.RLSClassifier`. ``loo_predictions_`` are of the final
         encoder and metric, which have seen the row; what is read from left-out values,
-        probabilities, thresholds and suspicious rows,
-        is read from those that have not.
+        probabilities, thresholds and suspicious rows, is read from those that have not.
 
     See Also
     --------
