@@ -28,16 +28,18 @@ from .problem import Problem
 #: Rows at most among which the kernel is chosen, and from which its metric is learned.
 POOL_ROWS, METRIC_ROWS = 6000, 3000
 # Rows of the stages of the choice, and how many chains come that far.
-_STAGES = ((1200, None), (2400, 5), (4500, 2))
+_STAGES = ((1200, None), (2400, 4), (4500, 3))
 # Where all rows are few, folds are drawn anew until so many have been left out, at most so often;
 # and how many chains come to that.
-_LEFT_OUT, _MOST_REPEATS, _MOST_CHAINS = 2400, 6, 6
+_LEFT_OUT, _MOST_REPEATS, _MOST_CHAINS = 2400, 6, 4
 # Folds of the choice, and of the error that is reported.
 _FOLDS, _FRESH_FOLDS = 3, 5
 # Rounds at most, and by which share the error has to fall for another one.
 _ROUNDS, _WORTH_A_ROUND = 6, 2e-3
+# Gains of a round to come at most, in those of the round before.
+_OUT_OF_REACH = 3.0
 # Chains whose error is above the least by more than this share do not go on.
-_MAY_WIN = 0.2
+_MAY_WIN = 0.3
 # Paired standard errors by which a chain has to be better than a simpler one.
 _UNTOLD = 0.3
 
@@ -91,6 +93,19 @@ class Chain:
     preparation: int
     kernel: Kernel
     power: float
+
+    @property
+    def family(self) -> str:
+        """Kernels that predict much alike: Gaussian and smooth Matérn are one family."""
+        if isinstance(self.kernel, Matern) and self.kernel.nu == 0.5:
+            return "rough"
+        return (
+            "smooth" if isinstance(self.kernel, Gaussian | Matern) else type(self.kernel).__name__
+        )
+
+    def is_like(self, other: Chain) -> bool:
+        """Whether only the power is another one."""
+        return self.preparation == other.preparation and self.kernel is other.kernel
 
 
 @dataclass(frozen=True)
@@ -286,8 +301,12 @@ class _Contest:
             repeats = int(np.clip(_LEFT_OUT // n, 1, _MOST_REPEATS))
             stages = [(n, None, 1), (n, _MOST_CHAINS, repeats)]
         trials: list[Trial] = []
+        others = [chain for chain in chains if chain.power not in (0.0, _POWERS[0])]
+        chains = [chain for chain in chains if chain not in others]
         for number, (size, most, repeats) in enumerate(stages):
             chains = _survivors(chains, trials, most)
+            if number == 1:  # the other power of what has come so far
+                chains += [other for other in others if any(map(other.is_like, chains))]
             trials += self._stage(number, chains, np.sort(self.order[:size]), repeats)
         return trials
 
@@ -297,12 +316,25 @@ class _Contest:
         folds = [self._folds(rows, _FOLDS) for _ in range(repeats)]
         self._searched = set(np.cumsum([0, *map(len, folds)]).tolist())
         pairs = [fold for repeat in folds for fold in repeat]
-        return [t for chain in chains for t in self._trials(stage, chain, rows.size, pairs)]
+        trials: list[Trial] = []
+        for chain in chains:
+            bar = max((trial.score for trial in trials), default=-np.inf)
+            trials += self._trials(stage, chain, rows.size, pairs, bar)
+        return trials
 
     def _trials(
-        self, stage: int, chain: Chain, rows: int, folds: list[tuple[Array, Array]]
+        self,
+        stage: int,
+        chain: Chain,
+        rows: int,
+        folds: list[tuple[Array, Array]],
+        bar: float,
     ) -> list[Trial]:
-        """A chain after no, one, two, … rounds, until another one does not help."""
+        """A chain after no, one, two, … rounds, until another one does not help.
+
+        Gains shrink from round to round: one that is far below the best score of others, ``bar``,
+        ends as well.
+        """
         fits: list[PlainFit | None] = [None] * len(folds)
         trials: list[Trial] = []
         for rounds in range(_ROUNDS + 1 if chain.power else 1):
@@ -315,7 +347,8 @@ class _Contest:
             score, error, squares = self._score(held, np.concatenate(values))
             before = max((trial.score for trial in trials), default=-np.inf)
             trials.append(Trial(chain, rounds, rows, score, error, squares, stage))
-            if score - before < _WORTH_A_ROUND * abs(before):
+            gain = score - before
+            if gain < _WORTH_A_ROUND * abs(before) or bar - score > _OUT_OF_REACH * gain:
                 break
         return trials
 
@@ -415,14 +448,20 @@ class _Contest:
 
 
 def _survivors(chains: list[Chain], trials: list[Trial], most: int | None) -> list[Chain]:
-    """Chains that may still win, the best of them, in their order."""
+    """Chains that may still win, in their order: the best of each family, and the best of the rest.
+
+    On few rows families are told apart badly: what a metric gains grows with the rows.
+    """
     if not trials:
         return chains
     last = _last_stage(trials)
     best = {chain: max(t.score for t in last if t.chain is chain) for chain in chains}
-    leader = max(best.values())
-    ranked = sorted(chains, key=lambda chain: -best[chain])[:most]
-    return [c for c in chains if c in ranked and best[c] >= leader - _MAY_WIN * abs(leader)]
+    ranked = sorted(chains, key=lambda chain: -best[chain])
+    leader = best[ranked[0]]
+    able = [chain for chain in ranked if best[chain] >= leader - _MAY_WIN * abs(leader)]
+    firsts = [c for i, c in enumerate(able) if c.family not in {b.family for b in able[:i]}]
+    chosen = [*firsts, *(chain for chain in able if chain not in firsts)][:most]
+    return [chain for chain in chains if chain in chosen]
 
 
 def _within(criterion: Folds, rows: Array) -> Iterator[tuple[Array, Array]]:
