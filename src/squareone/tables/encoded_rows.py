@@ -6,6 +6,7 @@ that the encoder has not seen either. So there is an encoder for every fold.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -97,6 +98,6 @@ def rows_of_table(X: Any, rows: Array) -> Any:
         return X.iloc[rows]
     if hasattr(X, "take") and hasattr(X, "schema"):  # an Arrow table
         return X.take(rows)
-    if isinstance(X, list | tuple):
+    if isinstance(X, Sequence):
         return [X[i] for i in rows]
     return X[rows]

@@ -84,6 +84,7 @@ class TableClassifier(RLSClassifier):
         **RLSClassifier._parameter_constraints,
         "encoder": [None, TableEncoder],
     }
+    _takes_tables: ClassVar[bool] = True
 
     def __init__(
         self,

@@ -88,6 +88,7 @@ class TableRegressor(RLSRegressor):
         **RLSRegressor._parameter_constraints,
         "encoder": [None, TableEncoder],
     }
+    _takes_tables: ClassVar[bool] = True
 
     def __init__(
         self,
