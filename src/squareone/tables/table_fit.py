@@ -35,7 +35,9 @@ _SLOPE_ROWS = 2000
 def encoders_of(estimator: Any, task: str) -> list[TableEncoder]:
     """The encoders to choose among: the user's, or one for each scaling."""
     if estimator.encoder is not None:
-        return [clone(estimator.encoder).set_params(task=task)]
+        encoder = clone(estimator.encoder).set_params(task=task)
+        # the same fit every time, as random_state=None of the estimator says
+        return [encoder.set_params(random_state=0) if encoder.random_state is None else encoder]
     return [TableEncoder(scaling=scaling, task=task, random_state=0) for scaling in _SCALINGS]
 
 
@@ -152,7 +154,8 @@ def table_state(estimator: Any) -> dict[str, Any]:
 def restore_table(estimator: Any, found: Fields, d: int) -> None:
     """Set what :func:`table_state` gave, for a model of ``d`` encoded features."""
     estimator.encoder_ = encoder = found.take("encoder", TableEncoder)
-    check_is_fitted(encoder)
+    if not hasattr(encoder, "columns_"):
+        refuse(found.where, "the encoder is not fitted")
     if encoder.output_columns_.size != d:
         refuse(found.where, f"the encoder has {encoder.output_columns_.size} outputs, not {d}")
     estimator.n_features_in_ = found.take("n_features_in", int)

@@ -154,7 +154,9 @@ class TableRegressor(RLSRegressor):
         X : DataFrame, Table, array or list (m, d)
         coverage : float, default=0.9
         method : {"adaptive", "jackknife", "jackknife+", "minmax", "gaussian"}, default="adaptive"
-            See :meth:`squareone.RLSRegressor.predict_interval`.
+            See :meth:`squareone.RLSRegressor.predict_interval`. ``"jackknife+"`` and ``"minmax"``
+            are refused where fewer than half of the rows are outside of those that the kernel was
+            chosen from: the models without a row have an encoder each.
         loo_rows : int, "auto" or None, default="auto"
         bounds : tuple of (low, high), default=None
             The least and the greatest target there can be, either may be None.
