@@ -81,7 +81,7 @@ class TableRegressor(RLSRegressor):
     >>> round(model.score(X[100:], price[100:]), 2)
     0.99
     >>> model.predict_interval([[80.0, "Rome"]]).round(-1).tolist()
-    [[220.0, 260.0]]
+    [[210.0, 250.0]]
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
