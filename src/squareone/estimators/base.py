@@ -224,7 +224,7 @@ class RegularisedLeastSquares(FittedEstimator):
         came = read(self, X, y, sample_weight, given=validation.is_precomputed(kernel))
         kept, user_weights = came.kept, came.user_weights
         if search is not None:
-            check_rows(came.X, kept.size)
+            check_rows(came.X, kept.size, search)
         rng = check_random_state(0 if self.random_state is None else self.random_state)
         # centers are the same whatever else is drawn
         centers_seed = int(deepcopy(rng).randint(2**31 - 1))

@@ -49,7 +49,7 @@ class RLSClassifier(ClassificationMixin, RegularisedLeastSquares):
     ----------
     kernel : str or Kernel, default="gaussian"
         A name or an object of :mod:`squareone.kernels`; see :class:`RLSRegressor`. Its width is
-        chosen together with λ unless it is given.
+        chosen together with λ unless it is given. ``"auto"`` chooses the kernel, too.
     alpha : float, sequence of float or "auto", default="auto"
         λ, a grid to choose it from, or ``"auto"``; see :class:`RLSRegressor`.
     solver : str, default="auto"
@@ -118,8 +118,8 @@ class RLSClassifier(ClassificationMixin, RegularisedLeastSquares):
     ----------
     classes_ : array of shape (k,)
         The classes, sorted; 0 … labels − 1 for an indicator matrix.
-    alpha_, kernel_, path_, best_score_, effective_dof_, dual_coef_, centers_, center_indices_, \
-dropped_centers_, explained_trace_, coef_, intercept_, n_iter_, residual_, plan_, \
+    alpha_, kernel_, path_, rounds_, best_score_, effective_dof_, dual_coef_, centers_, \
+center_indices_, dropped_centers_, explained_trace_, coef_, intercept_, n_iter_, residual_, plan_, \
 n_features_in_, feature_names_in_
         As in :class:`RLSRegressor`; coefficients are those of the decision values, or where a
         coding counts signs those of its columns. As in scikit-learn, ``coef_`` is (1, d) and

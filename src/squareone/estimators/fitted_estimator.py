@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -71,6 +71,9 @@ class ReadOnly(property):
 
 class FittedEstimator(NamedParameters):
     """The result of a fit, its predictions, and what goes into files; not for use by itself."""
+
+    #: Whether what comes are tables, of which an encoder makes rows.
+    _takes_tables: ClassVar[bool] = False
 
     kernel: Any
     kernel_: Any

@@ -37,8 +37,10 @@ class RLSRegressor(RegressionMixin, RegularisedLeastSquares):
         ``"matern"``, ``"precomputed"``, or an object of :mod:`squareone.kernels` such as
         ``Gaussian(sigma=2.0)``, a sum or a product. By name, or with ``sigma="auto"``, the width is
         chosen together with λ, by the same criterion; ``Gaussian(sigma="median")`` takes the median
-        distance between training rows instead, and ``Gaussian(ard=True)`` a width for every
-        feature. Features of different units should be scaled first.
+        distance between training rows instead, ``Gaussian(ard=True)`` a width for every feature,
+        and ``Gaussian(metric="learned")`` a metric that is learned in rounds. ``"auto"`` chooses
+        among Gaussian, Matérn, Laplacian and linear kernels, each with and without such a metric,
+        by folds that learn everything anew. Features of different units should be scaled first.
     alpha : float, sequence of float or "auto", default="auto"
         λ. A sequence is a grid to choose from, *not* one penalty per target. With a number nothing
         is chosen but the width, where that is ``"auto"``. ``alpha="auto"`` takes a grid from the
@@ -122,9 +124,18 @@ class RLSRegressor(RegressionMixin, RegularisedLeastSquares):
         ``pandas.DataFrame(path_)`` works. With ``alpha_per_target`` also ``score_0`` and so on;
         ``score`` is then their mean. Where the width was searched also ``sigma`` and
         ``rows``: first the looks of that search, on so many rows, and last the path at the chosen
-        width on all of them.
+        width on all of them. Where the kernel was chosen or a metric learned also ``kernel``,
+        ``preparation`` (of rows: zero, if not of a table), ``power`` and ``rounds`` of the metric,
+        and ``honest``: first what was tried, by folds that learned everything anew, then the rest
+        at the final metric, which has seen the rows.
+    rounds_ : int
+        Rounds of the learned metric, zero where a plain kernel was better. Only where the kernel
+        was chosen, or its metric learned.
     best_score_ : float or array of shape (t,)
-        Score of the chosen λ (and width) by the criterion; greater is better.
+        Score of the chosen λ (and width) by the criterion; greater is better. Where the kernel was
+        chosen or a metric learned, minus the mean square error, or the scorer, of folds that
+        learned all but which kernel and how many rounds anew; other folds than those of the choice
+        unless ``cv`` is given.
     loo_predictions_ : array of shape (n,) or (n, t)
         The prediction at each row of the fit without that row; an estimate with ``"krylov"`` and
         ``"pcg"``. A row that is a center is left out together with it. With ``loo_rows`` all rows

@@ -30,6 +30,13 @@ def write_predictions(estimator: Any, X: Any, path: str | os.PathLike[str], meth
         known = ", ".join(f'"{name}"' for name in _WRITABLE if hasattr(estimator, name))
         msg = f"method={method!r}: one of {known} is expected"
         raise ValueError(msg)
+    if estimator._takes_tables:
+        msg = (
+            f"predict_file reads rows of numbers, and {type(estimator).__name__} takes tables: "
+            "predict parts of the table, such as those of pandas.read_csv(path, chunksize=10000), "
+            "and write these predictions with squareone.rows.BlockWriter"
+        )
+        raise TypeError(msg)
     _refuse_same_file(X, path)
     names = getattr(estimator, "feature_names_in_", None)
     rows = estimator._rows(_with_features(estimator, X, names))

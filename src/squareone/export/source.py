@@ -42,6 +42,14 @@ class Source:
             if estimator is not given:
                 msg += f" that ends in {type(estimator).__name__}"
             raise TypeError(msg)
+        if estimator._takes_tables:
+            name = type(estimator).__name__
+            msg = (
+                f"{name} takes tables, and a graph of to_onnx takes numbers: export an "
+                f"{name.replace('Table', 'RLS')} that was fitted to encoded rows, "
+                "model.encoder_.transform(X), with kernel=model.kernel_ and alpha=model.alpha_"
+            )
+            raise TypeError(msg)
         check_steps(scalers)
         for step in (*scalers, estimator):
             check_is_fitted(step)

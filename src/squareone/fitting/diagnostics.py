@@ -94,7 +94,7 @@ def _fold_models(record: FitResult, learned: LearnedKernel) -> list[KernelExpans
         why = "rows are encoded by each fold for itself" if kept else "rows are not kept"
         msg = (
             'method="jackknife+" and "minmax" need the models of folds that have learned the '
-            f'kernel anew, and here {why}: use method="jackknife", or "gaussian"'
+            f'kernel anew, and here {why}: use method="adaptive", "jackknife" or "gaussian"'
         )
         raise ValueError(msg)
     return learned.fold_expansions(record.sample.X)

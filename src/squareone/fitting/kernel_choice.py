@@ -11,6 +11,7 @@ comes from other folds, and so does every left-out value that is read later.
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -437,7 +438,10 @@ class _Contest:
         numbers = self._class_numbers(rows)
         if numbers is not None and np.bincount(numbers).max() >= count:
             splitter = StratifiedKFold(count, shuffle=True, random_state=seed)
-        splits = splitter.split(rows, numbers)
+        with warnings.catch_warnings():
+            # a class of fewer rows than folds is missing from some of them, which does no harm
+            warnings.filterwarnings("ignore", "The least populated class", UserWarning)
+            splits = list(splitter.split(rows, numbers))
         return [(rows[train], rows[test]) for train, test in splits]
 
     def _class_numbers(self, rows: Array) -> Array | None:

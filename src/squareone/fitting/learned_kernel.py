@@ -66,15 +66,15 @@ def stand_in(search: KernelSearch) -> Kernel:
     return next((k for k in search.kernels if not isinstance(k, Linear)), Gaussian())
 
 
-def check_rows(X: Any, n: int) -> None:
-    """Refuse rows from which no metric is learned; ``n`` have a positive weight."""
+def check_rows(X: Any, n: int, search: KernelSearch) -> None:
+    """Refuse rows among which nothing can be chosen; ``n`` have a positive weight."""
     if rows_of(X).sparse:
         msg = (
             f"X is a sparse matrix of {X.shape[1]:,} features, and a metric has a number for every "
             'pair of them: use kernel="linear" or another kernel without a learned metric'
         )
         raise ValueError(msg)
-    if X.shape[1] > MOST_FEATURES:
+    if search.learned and X.shape[1] > MOST_FEATURES:
         msg = (
             f"X has {X.shape[1]:,} features, and a metric is learned of at most "
             f"{MOST_FEATURES:,}: use a kernel without one, or fewer features (PCA, for instance)"
@@ -83,7 +83,8 @@ def check_rows(X: Any, n: int) -> None:
     if n < FEWEST_ROWS:
         msg = (
             f"the kernel is chosen by folds, which need at least {FEWEST_ROWS} rows of positive "
-            f"weight, got n_samples = {n}: give a kernel without a learned metric"
+            f"weight, got n_samples = {n}: use RLSRegressor or RLSClassifier with a kernel without "
+            "a learned metric"
         )
         raise ValueError(msg)
 

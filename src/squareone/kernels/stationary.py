@@ -245,10 +245,12 @@ class Gaussian(_Euclidean):
         With ``sigma="auto"``, choose a width for every feature (automatic relevance determination),
         by the gradient of the leave-one-out error on some hundred rows. Worth trying where features
         differ in use; with few rows it may do harm.
-    metric : array of shape (d, r) or (d,), or None, default=None
+    metric : array of shape (d, r) or (d,), "learned" or None, default=None
         R: distances are those of the rows XR, ‖x − x'‖² becomes (x − x')ᵀRRᵀ(x − x'). With a weight
         at or above zero for every feature, (d,), those of features times their weights. XR is
         dense, n·r numbers, also where rows are sparse. Not together with ``ard`` or several widths.
+        ``"learned"``: R is learned by the estimator, in rounds from the gradients of the fit, as
+        many as predict best on rows that they have not seen. For a kernel by itself, dense rows.
 
     Examples
     --------
@@ -354,9 +356,11 @@ class Matern(_Euclidean):
         ``"median"`` takes the median distance between training rows.
     nu : {0.5, 1.5, 2.5}, default=1.5
         The smoothness.
-    metric : array of shape (d, r) or (d,), or None, default=None
+    metric : array of shape (d, r) or (d,), "learned" or None, default=None
         R: distances are those of the rows XR, or with a weight at or above zero for every feature,
         (d,), of features times their weights. XR is dense, n·r numbers, also where rows are sparse.
+        ``"learned"``: R is learned by the estimator, in rounds from the gradients of the fit, as
+        many as predict best on rows that they have not seen. For a kernel by itself, dense rows.
 
     Examples
     --------
@@ -402,8 +406,10 @@ class Laplacian(Stationary):
     sigma : float, "auto" or "median", default="auto"
         The width, above zero. ``"auto"`` is chosen by the estimator, together with λ;
         ``"median"`` takes the median L1 distance between training rows.
-    metric : array of shape (d,), or None, default=None
+    metric : array of shape (d,), "learned" or None, default=None
         A weight w at or above zero for every feature: the distance is Σ_j w_j ``|x_j − x'_j|``.
+        ``"learned"``: w is learned by the estimator, in rounds from the gradients of the fit, as
+        many as predict best on rows that they have not seen. For a kernel by itself, dense rows.
 
     Examples
     --------

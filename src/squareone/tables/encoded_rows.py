@@ -6,14 +6,17 @@ that the encoder has not seen either. So there is an encoder for every fold.
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
 from ..arrays import Array
+from ..errors import EmptyColumnWarning
 from ..fitting.kernel_choice import Preparation
-from .table_encoder import TableEncoder
+from .table_encoder import NothingToEncodeError, TableEncoder
 
 
 class EncodedRows:
@@ -61,15 +64,20 @@ class EncodedRows:
     def of_part(self, encoder: TableEncoder, train: Array, test: Array) -> tuple[Array, Array]:
         """Rows ``train`` (a,) and ``test`` (b,), encoded by what the former teach."""
         encoder = clone(encoder)
-        return (
-            self._fit_transform(encoder, train),
-            transformed(encoder, rows_of_table(self.X, test)),
-        )
+        try:
+            learned = self._fit_transform(encoder, train)
+        except NothingToEncodeError:  # what varies does so in the rows that are left out
+            nothing = np.zeros((train.size + test.size, 1), np.dtype(encoder.dtype))
+            return nothing[: train.size], nothing[train.size :]
+        return learned, transformed(encoder, rows_of_table(self.X, test))
 
     def _fit_transform(self, encoder: TableEncoder, rows: Any) -> Array:
         some = self.X if isinstance(rows, slice) else rows_of_table(self.X, rows)
         weights = None if self.weights is None else self.weights[rows]
-        return np.ascontiguousarray(encoder.fit_transform(some, self.y[rows], weights))
+        with warnings.catch_warnings():
+            # of columns that are empty in all rows the user has been told, once
+            warnings.simplefilter("ignore", EmptyColumnWarning)
+            return np.ascontiguousarray(encoder.fit_transform(some, self.y[rows], weights))
 
 
 class _ByEncoder(Preparation):
@@ -85,10 +93,13 @@ class _ByEncoder(Preparation):
 
 
 def transformed(encoder: TableEncoder, X: Any) -> Array:
-    """Rows (m, d) as numbers (m, k), whatever the encoder's output is set to; nothing for none."""
+    """Training rows (m, d) as numbers (m, k); nothing for none.
+
+    Without a warning of values that this encoder has not seen: it is one of a part of the rows.
+    """
     if len(X) == 0:
         return np.empty((0, encoder.output_columns_.size), np.dtype(encoder.dtype))
-    return np.ascontiguousarray(encoder.transform(X))
+    return np.ascontiguousarray(encoder._outputs(X))
 
 
 def rows_of_table(X: Any, rows: Array) -> Any:
@@ -97,6 +108,6 @@ def rows_of_table(X: Any, rows: Array) -> Any:
         return X.iloc[rows]
     if hasattr(X, "take") and hasattr(X, "schema"):  # an Arrow table
         return X.take(rows)
-    if isinstance(X, list | tuple):
+    if isinstance(X, Sequence):
         return [X[i] for i in rows]
     return X[rows]

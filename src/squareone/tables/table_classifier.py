@@ -77,13 +77,14 @@ class TableClassifier(RLSClassifier):
     >>> X, y = load_iris(return_X_y=True)
     >>> model = TableClassifier(random_state=0).fit(X[::2], y[::2])
     >>> round(model.score(X[1::2], y[1::2]), 2)
-    0.96
+    0.95
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **RLSClassifier._parameter_constraints,
         "encoder": [None, TableEncoder],
     }
+    _takes_tables: ClassVar[bool] = True
 
     def __init__(
         self,

@@ -44,6 +44,10 @@ _CONTAINERS = ("default", "pandas", "polars")
 _LISTED = 10
 
 
+class NothingToEncodeError(ValueError):
+    """No column has values that vary."""
+
+
 class ColumnSummary(NamedTuple):
     """What a column was taken for: its name, its kind, why, and the names of its outputs."""
 
@@ -363,10 +367,10 @@ class TableEncoder(TransformerMixin, NamedParameters):
             row did.
         """
         check_is_fitted(self)
-        table, places = self._matched(X)
         unseen: dict[str, Unseen] = {}
-        outputs = self._encode(table, places, unseen)
-        most = max(_WARNED * table.n, _FEWEST_WARNED - 1)
+        outputs = self._outputs(X, unseen)
+        n = outputs.shape[0]
+        most = max(_WARNED * n, _FEWEST_WARNED - 1)
         many = {name: counts for name, counts in unseen.items() if sum(counts) > most}
         if many:
             told = [
@@ -375,12 +379,12 @@ class TableEncoder(TransformerMixin, NamedParameters):
                 for name, counts in many.items()
             ]
             msg = (
-                f"more than a fifth of the {table.n:,} rows have what no training row had, in "
+                f"more than a fifth of the {n:,} rows have what no training row had, in "
                 f"{_listed(told)}: compare how these columns are written with how they were at "
                 "fit. Unknown levels and new gaps carry no information"
             )
             warnings.warn(msg, UnseenValuesWarning, stacklevel=2)
-        return self._finite(outputs)
+        return outputs
 
     def unseen(self, X: Any) -> dict[str, Unseen]:
         """Count the rows that hold what no training row did, by column.
@@ -404,6 +408,11 @@ class TableEncoder(TransformerMixin, NamedParameters):
                 if any(counts):
                     found[column.name] = counts
         return found
+
+    def _outputs(self, X: Any, unseen: dict[str, Unseen] | None = None) -> Array:
+        """New rows as an array (n, n_outputs); what is not known is counted in ``unseen``."""
+        table, places = self._matched(X)
+        return self._finite(self._encode(table, places, unseen))
 
     def _matched(self, X: Any) -> tuple[Table, list[int]]:
         """A table, and where the columns of the fit are in it."""
@@ -522,7 +531,9 @@ class TableEncoder(TransformerMixin, NamedParameters):
     # --- files ---
 
     def _fitted_state(self) -> dict[str, Any]:
-        """What a file has of it: texts, numbers and arrays."""
+        """What a file has of it: texts, numbers and arrays; nothing where it is not fitted."""
+        if not hasattr(self, "columns_"):  # a parameter of another estimator
+            return {}
         return {
             "columns": [column.state() for column in self._encoded],
             "named": self._named,
@@ -533,6 +544,8 @@ class TableEncoder(TransformerMixin, NamedParameters):
         """What a file has of it, checked."""
         self._validate_params()
         requested_type(self.dtype)
+        if not found.has("columns"):
+            return
         nodes = found.take("columns", list)
         named = found.take("named", bool)
         with found.inner("output") as output:
@@ -559,7 +572,7 @@ def _check_some_left(encoded: list[EncodedColumn], n: int) -> None:
             f"X has no column to encode in {n:,} sample{'s' * (n > 1)}: {_listed(reasons)}. Values "
             "that vary are expected; drop_identifiers=False keeps identifiers"
         )
-        raise ValueError(msg)
+        raise NothingToEncodeError(msg)
 
 
 def _listed(texts: list[str]) -> str:

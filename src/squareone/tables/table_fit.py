@@ -7,6 +7,8 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
+from sklearn import get_config
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
@@ -20,6 +22,7 @@ from ..kernels.gradients import mean_squares
 from ..kernels.names import kernel_from
 from ..models import Hyperplane
 from ..persistence import Fields, refuse
+from ..rows import Stream
 from .encoded_rows import EncodedRows, rows_of_table, transformed
 from .table_encoder import TableEncoder
 
@@ -32,7 +35,9 @@ _SLOPE_ROWS = 2000
 def encoders_of(estimator: Any, task: str) -> list[TableEncoder]:
     """The encoders to choose among: the user's, or one for each scaling."""
     if estimator.encoder is not None:
-        return [clone(estimator.encoder).set_params(task=task)]
+        encoder = clone(estimator.encoder).set_params(task=task)
+        # the same fit every time, as random_state=None of the estimator says
+        return [encoder.set_params(random_state=0) if encoder.random_state is None else encoder]
     return [TableEncoder(scaling=scaling, task=task, random_state=0) for scaling in _SCALINGS]
 
 
@@ -55,12 +60,9 @@ def request_of(
     estimator: Any, X: Any, y: Any, sample_weight: Any, groups: Any, task: str
 ) -> FitRequest:
     """The request of a fit to a table; its rows stand in for those of the encoder to be chosen."""
-    if hasattr(X, "blocks") or hasattr(X, "tocsr"):
-        msg = (
-            f"{type(estimator).__name__} takes a table in memory, got {type(X).__name__}: pass a "
-            "data frame, or use RLSRegressor or RLSClassifier"
-        )
-        raise TypeError(msg)
+    if not get_config()["skip_parameter_validation"]:
+        estimator._validate_params()
+    X = table_in_memory(X, type(estimator).__name__)
     encoders = encoders_of(estimator, task)
     stand_in = clone(encoders[0]).set_params(many_levels="hash")
     rows = np.ascontiguousarray(stand_in.fit_transform(X, None, sample_weight))
@@ -73,6 +75,24 @@ def request_of(
     assert request.search is not None
     search = replace(request.search, preparations=whole.preparations, prepared=whole.prepared)
     return replace(request, search=search)
+
+
+def table_in_memory(X: Any, owner: str) -> Any:
+    """What came, of which rows can be taken: a frame, an Arrow table, an array or a list."""
+    if issparse(X):
+        msg = (
+            f"X is a sparse matrix, and {owner} takes tables with columns of different kinds: use "
+            "RLSRegressor or RLSClassifier, or pass X.toarray()"
+        )
+        raise TypeError(msg)
+    if isinstance(X, Stream):
+        msg = (
+            f"X is read block by block ({type(X).__name__}), and {owner} takes a table in memory: "
+            "use RLSRegressor or RLSClassifier on numbers, or read the file into a data frame"
+        )
+        raise TypeError(msg)
+    framed = hasattr(type(X), "columns") or hasattr(type(X), "schema")
+    return np.asarray(X) if hasattr(X, "__array__") and not framed else X
 
 
 def remember_encoder(estimator: Any, request: FitRequest, record: FitResult) -> None:
@@ -115,7 +135,8 @@ def importances(record: FitResult, rows: Array, encoder: TableEncoder) -> Array:
 def encoded_rows(estimator: Any, X: Any) -> Array:
     """New rows (m, k) as numbers, in the precision of the model."""
     check_is_fitted(estimator)
-    rows = transformed(estimator.encoder_, X)
+    X = table_in_memory(X, type(estimator).__name__)
+    rows = np.ascontiguousarray(estimator.encoder_.transform(X))
     return rows.astype(estimator._recorded().model.dtype, copy=False)
 
 
@@ -133,7 +154,8 @@ def table_state(estimator: Any) -> dict[str, Any]:
 def restore_table(estimator: Any, found: Fields, d: int) -> None:
     """Set what :func:`table_state` gave, for a model of ``d`` encoded features."""
     estimator.encoder_ = encoder = found.take("encoder", TableEncoder)
-    check_is_fitted(encoder)
+    if not hasattr(encoder, "columns_"):
+        refuse(found.where, "the encoder is not fitted")
     if encoder.output_columns_.size != d:
         refuse(found.where, f"the encoder has {encoder.output_columns_.size} outputs, not {d}")
     estimator.n_features_in_ = found.take("n_features_in", int)

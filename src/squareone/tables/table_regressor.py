@@ -81,13 +81,14 @@ class TableRegressor(RLSRegressor):
     >>> round(model.score(X[100:], price[100:]), 2)
     0.99
     >>> model.predict_interval([[80.0, "Rome"]]).round(-1).tolist()
-    [[220.0, 260.0]]
+    [[210.0, 250.0]]
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **RLSRegressor._parameter_constraints,
         "encoder": [None, TableEncoder],
     }
+    _takes_tables: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -153,7 +154,9 @@ class TableRegressor(RLSRegressor):
         X : DataFrame, Table, array or list (m, d)
         coverage : float, default=0.9
         method : {"adaptive", "jackknife", "jackknife+", "minmax", "gaussian"}, default="adaptive"
-            See :meth:`squareone.RLSRegressor.predict_interval`.
+            See :meth:`squareone.RLSRegressor.predict_interval`. ``"jackknife+"`` and ``"minmax"``
+            are refused where fewer than half of the rows are outside of those that the kernel was
+            chosen from: the models without a row have an encoder each.
         loo_rows : int, "auto" or None, default="auto"
         bounds : tuple of (low, high), default=None
             The least and the greatest target there can be, either may be None.
