@@ -11,6 +11,7 @@ comes from other folds, and so does every left-out value that is read later.
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -107,7 +108,7 @@ class Trial:
         Minus the mean square error, or that of the scorer.
     standard_error : float
     squares : array (m,)
-        Of each row, weighted.
+        Of each row, weighted, in the unit of the problem: their spread is a square once more.
     stage : int
         Of the choice: only trials of the same one are compared.
     """
@@ -284,6 +285,8 @@ class _Contest:
             stages[last:] = [(min(n, _STAGES[-1][0]), _STAGES[last][1], 1)]
         else:
             repeats = int(np.clip(_LEFT_OUT // n, 1, _MOST_REPEATS))
+            if self._given_folds is not None:  # they are the same each time
+                repeats = 1
             stages = [(n, None, 1), (n, _MOST_CHAINS, repeats)]
         trials: list[Trial] = []
         for number, (size, most, repeats) in enumerate(stages):
@@ -357,10 +360,11 @@ class _Contest:
         if self.scorer is not None:
             score = self.scorer(held, predicted * unit, lambda: predicted * unit, None)
             return score, np.nan, np.empty(0)
-        squares = np.square((problem.Y[held] - predicted) * unit, dtype=np.float64).mean(axis=1)
+        squares = np.square(problem.Y[held] - predicted, dtype=np.float64).mean(axis=1)
         if problem.weights is not None:
             squares *= problem.weights[held] / np.mean(problem.weights[held])
-        return -float(squares.mean()), float(squares.std() / np.sqrt(squares.size)), squares
+        score, error = -float(squares.mean()), float(squares.std() / np.sqrt(squares.size))
+        return score * unit**2, error * unit**2, squares
 
     def fresh(self, chain: Chain, rounds: int) -> FreshFolds:
         """Values by chains that have not seen the row, on folds of all rows."""
@@ -395,17 +399,24 @@ class _Contest:
 
     def _folds(self, rows: Array, count: int) -> list[tuple[Array, Array]]:
         """Rows that are kept and rows that are left out, of ``rows`` (m,): the user's, if any."""
-        criterion = self.problem.objective.criterion
-        if isinstance(criterion, Folds) and criterion.name == "cv":
-            return list(_within(criterion, rows))
+        if self._given_folds is not None:
+            return list(_within(self._given_folds, rows))
         count = min(count, rows.size)
         seed = int(self.problem.rng.randint(2**31 - 1))
         splitter = KFold(count, shuffle=True, random_state=seed)
         numbers = self._class_numbers(rows)
         if numbers is not None and np.bincount(numbers).max() >= count:
             splitter = StratifiedKFold(count, shuffle=True, random_state=seed)
-        splits = splitter.split(rows, numbers)
+        with warnings.catch_warnings():  # a class of few rows is in as many folds as it can be
+            warnings.simplefilter("ignore", UserWarning)
+            splits = list(splitter.split(rows, numbers))
         return [(rows[train], rows[test]) for train, test in splits]
+
+    @property
+    def _given_folds(self) -> Folds | None:
+        """The user's folds, if any."""
+        criterion = self.problem.objective.criterion
+        return criterion if isinstance(criterion, Folds) and criterion.name == "cv" else None
 
     def _class_numbers(self, rows: Array) -> Array | None:
         targets = self.problem.request.targets
