@@ -245,10 +245,11 @@ def test_where_the_plain_kernel_is_right_nothing_is_lost(made):
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("kernel", [LEARNED, "auto"], ids=str)
+@pytest.mark.parametrize(("kernel", "share"), [(LEARNED, 0.03), ("auto", 0.05)], ids=str)
 @pytest.mark.parametrize("made", [own_sample, pure_noise])
-def test_where_the_plain_kernel_is_right_hardly_anything_is_lost(made, kernel):
-    assert sum(_worse(made, seed, kernel) <= 0.03 for seed in range(10)) >= 9
+def test_where_the_plain_kernel_is_right_hardly_anything_is_lost(made, kernel, share):
+    """A choice among six kernels may fall on another one that rows do not tell from it."""
+    assert sum(_worse(made, seed, kernel) <= share for seed in range(10)) >= 9
 
 
 @pytest.mark.parametrize("d", [3, pytest.param(20, marks=pytest.mark.thorough)])
