@@ -367,7 +367,11 @@ class _Contest:
         return score * unit**2, error * unit**2, squares
 
     def fresh(self, chain: Chain, rounds: int) -> FreshFolds:
-        """Values by chains that have not seen the row, on folds of all rows."""
+        """Values by chains that have not seen the row, on folds of all rows.
+
+        Metric, coefficients, and the width and λ of the last fit are of the rows outside of the
+        fold; which chain it is, and the widths and λ of the fits before, are those of the choice.
+        """
         n, unit = self.order.size, self.problem.unit
         values = np.zeros_like(self.problem.Y)
         numbers = np.full(n, -1)

@@ -453,6 +453,7 @@ class FitResult:
         """Values (n, t) of all the user's rows by models that have learned nothing from the row.
 
         :attr:`leave_one_out_values`, but of the rows that a metric was learned from those of folds.
+        A row that no fold of the user leaves out keeps its own: the metric has seen it.
         """
         if self.learned is None or not self.learned.has_seen_rows:
             return self.leave_one_out_values
