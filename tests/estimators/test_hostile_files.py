@@ -205,8 +205,8 @@ FOREIGN = {
     "a number of many digits": (_with(f'{{"format": {"9" * 5000}}}'), ["number that is none"]),
     "no version": (_with('{"format": true, "versions": {}, "object": {}}'), ["int is expected"]),
     "a later version": (
-        _with('{"format": 3, "versions": {"squareone": "7.0"}, "object": {}}'),
-        ["format 3", "squareone 7.0", "upgrade squareone"],
+        _with('{"format": 4, "versions": {"squareone": "7.0"}, "object": {}}'),
+        ["format 4", "squareone 7.0", "upgrade squareone"],
     ),
     "an impossible version": (
         _with('{"format": -1, "versions": {}, "object": {}}'),
@@ -370,7 +370,11 @@ LIES = {
     "a kernel without gamma": (_kernel("Polynomial", degree=2), ["gamma is not a number"]),
     "a width of zero": (_kernel("Gaussian", sigma=0.0), ["above zero"]),
     "a width that is text": (_kernel("Gaussian", sigma="1.0"), ["sigma must be"]),
-    "a metric that is text": (_kernel("Gaussian", sigma=1.0, metric="learned"), ["'learned'"]),
+    "a metric that is text": (_kernel("Gaussian", sigma=1.0, metric="round"), ["'round'"]),
+    "a metric to be learned": (
+        _kernel("Gaussian", sigma=1.0, metric="learned"),
+        ["metric is not a number yet"],
+    ),
     "a metric that is a list": (
         _kernel("Gaussian", sigma=1.0, metric=[[1.0], [2.0], [3.0]]),
         ["metric is not a number yet"],

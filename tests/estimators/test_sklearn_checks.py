@@ -71,6 +71,8 @@ TAGS = [
     (RLSRegressor(), {"sparse": True}),
     (RLSRegressor(Gaussian(ard=True)), {"sparse": False}),
     (RLSRegressor(Gaussian([1.0, 2.0], ard=True)), {"sparse": True}),
+    (RLSRegressor("auto"), {"sparse": False}),
+    (RLSRegressor(Gaussian(metric="learned")), {"sparse": False}),
     (RLSClassifier(), {"multi_class": True, "multi_label": True, "sparse": True}),
     (RLSClassifier(threshold="f1"), {"multi_class": False, "multi_label": True}),
     (RLSClassifier(class_weight="balanced"), {"multi_class": True, "multi_label": False}),

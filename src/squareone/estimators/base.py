@@ -20,7 +20,7 @@ from ..arrays import Array
 from ..centers import Selector
 from ..fitting import diagnostics
 from ..fitting.feature_scales import trial_rows, warn_of_scales
-from ..fitting.learned_kernel import check_rows, kernel_search, stand_in
+from ..fitting.learned_kernel import check_rows, check_solver, kernel_search, stand_in
 from ..fitting.part_states import of_plan, plan_from
 from ..fitting.procedure import fit
 from ..fitting.request import FitRequest, KernelSearch, RequestedCenters, selector_of
@@ -217,7 +217,11 @@ class RegularisedLeastSquares(FittedEstimator):
             self._validate_params()
         alpha = validation.check_alpha(self.alpha)
         search = self._kernel_search()
-        kernel = kernel_from(self.kernel) if search is None else stand_in(search)
+        if search is None:
+            kernel = kernel_from(self.kernel)
+        else:
+            check_solver(self.solver)
+            kernel = stand_in(search)
         kernel.check_parameters()
         check_consistency(self, kernel, groups)
         selector = selector_of(self.centers, self.solver)

@@ -224,5 +224,8 @@ class FittedEstimator(NamedParameters):
         kernel = self.kernel
         # a width for every feature is searched on dense rows only
         searched = getattr(kernel, "ard", False) and isinstance(kernel.sigma, str)
+        # and a metric is learned from them only
+        chosen = isinstance(kernel, str) and kernel == "auto"
+        searched = searched or chosen or getattr(kernel, "learns_metric", False)
         tags.input_tags.sparse = not (tags.input_tags.pairwise or searched)
         return tags

@@ -45,9 +45,11 @@ def check_consistency(estimator: Any, kernel: Kernel, groups: Any) -> None:
         )
         raise ValueError(msg)
     if solver and solver.needs_linear and not isinstance(kernel, Linear):
+        named = isinstance(estimator.kernel, str) and estimator.kernel != "auto"
+        asked = kernel if named else estimator.kernel
         msg = (
             f'solver="{estimator.solver}" works with features and needs kernel="linear", got '
-            f"{kernel!r}. Use {listed(lambda s: s.works_on == 'kernel matrix', 'auto')}"
+            f"{asked!r}. Use {listed(lambda s: s.works_on == 'kernel matrix', 'auto')}"
         )
         raise ValueError(msg)
     without_rows = estimator.criterion in WITHOUT_ROWS

@@ -123,7 +123,7 @@ class Trial:
         Minus the mean square error, or that of the scorer.
     standard_error : float
     squares : array (m,)
-        Of each row, weighted.
+        Of each row, weighted, in the unit of the problem: their spread is a square once more.
     stage : int
         Of the choice: only trials of the same one are compared.
     """
@@ -300,6 +300,8 @@ class _Contest:
             stages[last:] = [(min(n, _STAGES[-1][0]), _STAGES[last][1], 1)]
         else:
             repeats = int(np.clip(_LEFT_OUT // n, 1, _MOST_REPEATS))
+            if self._given_folds is not None:  # they are the same each time
+                repeats = 1
             stages = [(n, None, 1), (n, _MOST_CHAINS, repeats)]
         trials: list[Trial] = []
         others = [chain for chain in chains if chain.power not in (0.0, _POWERS[0])]
@@ -391,13 +393,18 @@ class _Contest:
         if self.scorer is not None:
             score = self.scorer(held, predicted * unit, lambda: predicted * unit, None)
             return score, np.nan, np.empty(0)
-        squares = np.square((problem.Y[held] - predicted) * unit, dtype=np.float64).mean(axis=1)
+        squares = np.square(problem.Y[held] - predicted, dtype=np.float64).mean(axis=1)
         if problem.weights is not None:
             squares *= problem.weights[held] / np.mean(problem.weights[held])
-        return -float(squares.mean()), float(squares.std() / np.sqrt(squares.size)), squares
+        score, error = -float(squares.mean()), float(squares.std() / np.sqrt(squares.size))
+        return score * unit**2, error * unit**2, squares
 
     def fresh(self, chain: Chain, rounds: int) -> FreshFolds:
-        """Values by chains that have not seen the row, on folds of all rows."""
+        """Values by chains that have not seen the row, on folds of all rows.
+
+        Metric, coefficients, and the width and λ of the last fit are of the rows outside of the
+        fold; which chain it is, and the widths and λ of the fits before, are those of the choice.
+        """
         n, unit = self.order.size, self.problem.unit
         values = np.zeros_like(self.problem.Y)
         numbers = np.full(n, -1)
@@ -429,9 +436,8 @@ class _Contest:
 
     def _folds(self, rows: Array, count: int) -> list[tuple[Array, Array]]:
         """Rows that are kept and rows that are left out, of ``rows`` (m,): the user's, if any."""
-        criterion = self.problem.objective.criterion
-        if isinstance(criterion, Folds) and criterion.name == "cv":
-            return list(_within(criterion, rows))
+        if self._given_folds is not None:
+            return list(_within(self._given_folds, rows))
         count = min(count, rows.size)
         seed = int(self.problem.rng.randint(2**31 - 1))
         splitter = KFold(count, shuffle=True, random_state=seed)
@@ -443,6 +449,12 @@ class _Contest:
             warnings.filterwarnings("ignore", "The least populated class", UserWarning)
             splits = list(splitter.split(rows, numbers))
         return [(rows[train], rows[test]) for train, test in splits]
+
+    @property
+    def _given_folds(self) -> Folds | None:
+        """The user's folds, if any."""
+        criterion = self.problem.objective.criterion
+        return criterion if isinstance(criterion, Folds) and criterion.name == "cv" else None
 
     def _class_numbers(self, rows: Array) -> Array | None:
         targets = self.problem.request.targets

@@ -23,6 +23,7 @@ from ..models import Hyperplane, KernelExpansion
 from ..rows import Stream, StreamSubset, rows_of
 from ..rows.checks import in_memory
 from ..selection import Objective
+from ..solvers.registry import SOLVERS
 from .kernel_choice import (
     FAMILIES,
     POOL_ROWS,
@@ -64,6 +65,16 @@ def kernel_search(asked: Any) -> KernelSearch | None:
 def stand_in(search: KernelSearch) -> Kernel:
     """A kernel that costs what the chosen one may cost."""
     return next((k for k in search.kernels if not isinstance(k, Linear)), Gaussian())
+
+
+def check_solver(solver: str) -> None:
+    """Refuse a solver that fits other rows than those whose values are known from folds."""
+    if solver in SOLVERS and SOLVERS[solver].handed_on:
+        msg = (
+            f'solver="{solver}" fits the rows that are centers alone, and the kernel is chosen '
+            "among all: fit the rows you want, or use another solver with these centers"
+        )
+        raise ValueError(msg)
 
 
 def check_rows(X: Any, n: int, search: KernelSearch) -> None:

@@ -12,6 +12,9 @@ from .kernel_choice import FoldModel
 from .learned_kernel import TRIALS, LearnedKernel
 from .part_states import check_kernel
 
+# What is in the columns of trials: texts, whole numbers and others.
+_KINDS = dict(zip(TRIALS, "Uifiiff", strict=True))
+
 
 def of_learned_kernel(learned: LearnedKernel) -> dict[str, Any]:
     """Its fields, for :func:`learned_kernel_from`."""
@@ -43,12 +46,15 @@ def learned_kernel_from(found: Fields, n: int, t: int, d: int) -> LearnedKernel:
         rounds = found.take("rounds", int)
         power, preparation = found.number("power"), found.take("preparation", int)
         score = found.array("score", (None,), (np.float64,))
-        if rounds < 0 or power < 0 or preparation < 0 or score.size not in (1, t):
-            refuse(found.where, "rounds, power, preparation and score do not belong together")
+        if rounds < 0 or power < 0 or preparation < 0 or (rounds > 0) != (power > 0):
+            refuse(found.where, "rounds, power and preparation do not belong together")
         with found.inner("trials") as columns:
             trials = {name: columns.take(name, np.ndarray) for name in TRIALS}
         if len({values.shape for values in trials.values()}) != 1 or trials["score"].ndim != 1:
             refuse(found.where, "the columns of trials are of different lengths")
+        for name, kind in _KINDS.items():
+            if trials[name].dtype.kind != kind:
+                refuse(found.where, f"trials.{name} is of {trials[name].dtype}")
         pool = found.array("pool", (None,), INTEGERS, least=0)
         rows = found.array("rows", (None,), INTEGERS, least=0)
         for name, numbers in (("pool", pool), ("rows", rows)):
@@ -73,6 +79,8 @@ def _model_from(found: Fields, p: int, t: int, d: int) -> FoldModel:
     with found:
         kernel = found.take("kernel", Kernel)
         check_kernel(kernel, d, f"{found.where}.kernel")
+        if not kernel.has_formula:
+            refuse(found.where, "the kernel of a fold is to be evaluated on rows")
         train = found.array("train", (None,), INTEGERS, least=0)
         if train.size == 0 or train.max() >= p:
             refuse(found.where, "train does not say which rows these are")

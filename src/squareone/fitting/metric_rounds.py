@@ -22,6 +22,7 @@ from ..planning import make_plan
 from ..selection import Objective, choose_automatically, evaluate, lowest_alpha
 from ..selection.learned_metric import metric_of
 from ..solvers import CholeskyFactor, Factor, SpectralFactor
+from .alpha_search import check_zero
 from .problem import Problem
 from .progress import Progress
 from .width_search import choose_width, choose_width_near
@@ -54,11 +55,14 @@ class PlainFit:
 
 
 def quiet(problem: Problem) -> Problem:
-    """The same problem for a fit inside of another: smooth, nothing shown, its seconds its own."""
+    """The same problem for a fit inside of another: smooth, nothing shown, its seconds its own.
+
+    Its scores are in the unit of its targets, so that a power of two in these changes nothing.
+    """
     objective = problem.objective
     return replace(
         problem,
-        objective=Objective(objective.criterion, objective.targets, objective.unit, None, False),
+        objective=Objective(objective.criterion, objective.targets, 1.0, None, False),
         progress=Progress.silent(),
         stages={},
     )
@@ -92,11 +96,11 @@ def fit_plainly(
         if near is None:
             found = choose_width(problem)
         else:
-            found = choose_width_near(problem, near.log_scale, float(np.log(near.alpha)))
+            found = choose_width_near(problem, near.log_scale, near.alpha)
         place, problem = found.log_scale, problem.with_kernel(found.kernel)
         looked_at_all = near is not None or problem.X.shape[0] > _ALL_ALPHAS
         if alpha is None and looked_at_all and np.isfinite(found.log_alpha):
-            alpha = float(np.exp(found.log_alpha))
+            alpha = _asked_near(problem, float(np.exp(found.log_alpha)))
     if alpha is None and near is not None and not search:
         alpha = near.alpha
     if alpha is None:
@@ -112,6 +116,24 @@ def _only_alpha(problem: Problem) -> float | None:
     return float(np.max(asked))
 
 
+def _asked_near(problem: Problem, alpha: float) -> float | None:
+    """λ, or of those to choose from the better one beside it; None where neither can be solved."""
+    if isinstance(problem.alpha, str):
+        return alpha
+    asked = np.sort(np.atleast_1d(problem.alpha))
+    above = int(np.searchsorted(asked, alpha))
+    beside = np.unique(asked[[max(above - 1, 0), min(above, asked.size - 1)]])
+    if beside.size > 1:
+        try:
+            path = evaluate(
+                problem.objective, CholeskyFactor(problem.system(), several=True), beside
+            )
+        except SingularSystemError:
+            return None
+        beside = path.alphas[path.best()]
+    return float(beside[0])
+
+
 def _factor_of_features(problem: Problem) -> Factor:
     """By the solver that a fit to these features takes, if it answers for every λ."""
     n, d = problem.X.shape
@@ -125,6 +147,7 @@ def _factor_of_features(problem: Problem) -> Factor:
 
 
 def _by_all_alphas(problem: Problem, factor: Factor, place: float) -> PlainFit:
+    check_zero(problem, factor)
     if isinstance(problem.alpha, str):
         path = choose_automatically(problem.objective, factor)
         alpha = float(path.alphas[path.cautious()[0]])
@@ -138,7 +161,9 @@ def _by_one_alpha(problem: Problem, alpha: float, place: float) -> PlainFit:
     """By a Cholesky factorisation; in float32 where that is far from its rounding."""
     single = np.dtype(np.float32)
     factor = CholeskyFactor(problem.system(single), several=True)
-    if problem.X.dtype == np.float64 and alpha < lowest_alpha(factor, single):
+    # of a kernel so wide that float32 sees no difference between rows nothing is left
+    safe = 0.0 < lowest_alpha(factor, single) <= alpha
+    if problem.X.dtype == np.float64 and not safe:
         factor = CholeskyFactor(problem.system(), several=True)
     try:
         return _solved(problem, factor, alpha, place)

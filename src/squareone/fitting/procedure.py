@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array
-from ..errors import ScaleError, SingularSystemError
+from ..errors import ScaleError
 from ..kernels.base import check_range
 from ..kernels.widths import free_width
 from ..models import Hyperplane, KernelExpansion
@@ -17,7 +17,7 @@ from ..planning import Plan
 from ..rows import rows_of
 from ..selection import Folds, Path, choose_automatically, evaluate, lowest_alpha
 from ..solvers import Factor
-from .alpha_search import search
+from .alpha_search import check_zero, search
 from .center_choice import center_rows_only, choose_centers
 from .center_width_search import choose_width_with_centers
 from .learned_kernel import with_chosen_kernel
@@ -25,7 +25,7 @@ from .problem import Problem
 from .progress import Progress
 from .request import FitRequest
 from .result import FitResult, Solution
-from .status_warnings import WORTH_A_WARNING, warn_of_status
+from .status_warnings import warn_of_status
 from .width_search import Step, choose_width
 
 # `auto` takes a form that squares the features' condition only while that costs at most this.
@@ -181,7 +181,7 @@ def _factored_matrix(problem: Problem) -> tuple[Problem, Factor]:
 def _choose(problem: Problem, factor: Factor) -> Path | None:
     """The path, or None where one λ is given."""
     alpha = problem.alpha
-    _check_zero(problem, factor)
+    check_zero(problem, factor)
     if isinstance(alpha, float):
         return None
     with problem.stage("path"):
@@ -198,27 +198,6 @@ def _least_alpha(problem: Problem, factor: Factor) -> float:
     if isinstance(problem.alpha, str):
         return lowest_alpha(factor)
     return float(np.min(problem.alpha))
-
-
-def _check_zero(problem: Problem, factor: Factor) -> None:
-    """Refuse λ = 0 where the system is singular."""
-    alpha = problem.alpha
-    if isinstance(alpha, str) or np.all(np.asarray(alpha) > 0):
-        return
-    if factor.error_estimate(0.0) > WORTH_A_WARNING:
-        why, instead = "rows depend on each other, as equal rows do", ""
-        if problem.linear and problem.solver.needs_linear:
-            why = "features depend on each other, as equal features do"
-            instead = ", or drop the features that others determine"
-        elif problem.linear and problem.X.shape[0] > problem.X.shape[1]:
-            why = "there are more rows than features"
-            instead = f', or use solver="{problem.solver.more_accurate}"'
-        msg = (
-            "alpha=0 asks for an unregularised fit, and the system is singular in "
-            f"{factor.targets.dtype.name}: {why}. Use an alpha above zero, such as "
-            f"{lowest_alpha(factor):.1g}{instead}"
-        )
-        raise SingularSystemError(msg)
 
 
 def _finish(problem: Problem, factor: Factor, path: Path | None, steps: list[Step]) -> Solution:

@@ -453,6 +453,7 @@ class FitResult:
         """Values (n, t) of all the user's rows by models that have learned nothing from the row.
 
         :attr:`leave_one_out_values`, but of the rows that a metric was learned from those of folds.
+        A row that no fold of the user leaves out keeps its own: the metric has seen it.
         """
         if self.learned is None or not self.learned.has_seen_rows:
             return self.leave_one_out_values
@@ -524,8 +525,9 @@ class FitResult:
         weighting = Weighting.of(n, self.sample.weights, True, np.dtype(np.float64))
         errors = (Y[rows] - values).astype(np.float64)
         weighted = weighting.shares(rows)[:, None] * errors
-        folds = np.arange(n) + 1 + learned.folds.max()  # other rows were left out alone
-        folds[learned.rows] = learned.folds
+        numbers, own = np.unique(learned.folds, return_inverse=True)
+        folds = np.arange(n) + numbers.size  # other rows were left out alone
+        folds[learned.rows] = own
         sums = np.zeros((folds.max() + 1, Y.shape[1]))
         np.add.at(sums, folds[rows], weighted)
         held = HeldOut(rows, errors[:, :, None], lambda i: sums[folds[rows]])

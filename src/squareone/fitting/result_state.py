@@ -17,6 +17,7 @@ from ..selection import Objective
 from ..targets import Labels
 from . import part_states as state
 from .error_scale import error_scale_from, of_error_scale
+from .learned_kernel import LearnedKernel
 from .learned_kernel_state import learned_kernel_from, of_learned_kernel
 from .problem import Sample
 from .width_search import Step
@@ -150,6 +151,8 @@ def fill_from(result: FitResult, found: Fields) -> None:
         result._dropped_columns = found.array("dropped_columns", dropped.shape)
         _read_looks(result, found)
         _read_answers(result, found)
+        if result.learned is not None:
+            _check_learned(result, result.learned, found.where)
         result._error_scale = None
         if found.given("error_scale"):
             result._error_scale = error_scale_from(found.inner("error_scale"), result)
@@ -202,6 +205,21 @@ def _read_answers(result: FitResult, found: Fields) -> None:
         if isinstance(result.targets, Labels) and result.targets.exclusive:
             columns = result.targets.classes.size  # a code may have more columns, or fewer
         result.calibration = state.calibration_from(found.inner("calibration"), columns)
+
+
+def _check_learned(result: FitResult, learned: LearnedKernel, where: str) -> None:
+    """Refuse a learned kernel that is not that of the fit."""
+    n, t = result.sample.Y.shape
+    if learned.score.size != (t if result.per_target else 1):
+        refuse(where, "learned.score has one number for each λ")
+    if learned.rounds and getattr(result.sample.kernel, "metric", None) is None:
+        refuse(where, "the kernel has no metric, and learned.rounds says that it has learned one")
+    if learned.judged_by_folds(n):
+        values = vars(result).get("scored_values")
+        if not np.array_equal(result.scored_rows, learned.rows) or values is None:
+            refuse(where, "scored rows are not those of learned.rows")
+        if not np.array_equal(values, learned.values):
+            refuse(where, "scored_values are not learned.values")
 
 
 def _read_class_weights(result: FitResult, found: Fields) -> None:

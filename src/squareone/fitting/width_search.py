@@ -162,7 +162,7 @@ class Level:
         """Whether anything was seen, and there is something left to be explained."""
         least = min(self._errors.values())
         spread = float(np.mean(np.var(self.part.Y, axis=0, dtype=np.float64)))
-        return np.isfinite(least) and least > _NO_ERROR * spread * self.part.unit**2
+        return np.isfinite(least) and least > _NO_ERROR * spread * self.part.objective.unit**2
 
     def log_alpha_near(self, log_scale: float) -> float:
         """The best λ at the nearest width that was looked at; of a plateau its upper end."""
@@ -239,6 +239,8 @@ class Looks:
         The second array (2, 2) is the curvature of the log error there.
         """
         factor = self._factor(float(point[0]), _SINGLE)
+        if not factor.largest > 0:  # nor may float64, but that is to be seen
+            factor = self._factor(float(point[0]), self.part.X.dtype)
         largest = factor.largest
         if not largest > 0:  # the kernel sees no difference between the rows
             return point, curvature
@@ -362,14 +364,14 @@ def choose_width(problem: Problem) -> WidthFound:
         return _Search(problem).run()
 
 
-def choose_width_near(problem: Problem, log_scale: float, log_alpha: float) -> WidthFound:
+def choose_width_near(problem: Problem, log_scale: float, alpha: float) -> WidthFound:
     """The same from where a similar problem has its best width and λ, by looks at all rows.
 
     ``log_scale`` is the logarithm of the width over the median distance. Distances are computed
     once for all looks.
     """
     with problem.stage("search for the width", WIDTH_STEPS):
-        return _Search(problem).near(log_scale, log_alpha)
+        return _Search(problem).near(log_scale, _log(alpha))
 
 
 def _looks(n: int) -> int:
