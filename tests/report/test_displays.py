@@ -13,9 +13,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from squareone import OROLSClassifier, OROLSRegressor, RLSClassifier, RLSRegressor, report
+from squareone.kernels import Gaussian
 from squareone.report import (
     GreedyPathDisplay,
     IntervalDisplay,
+    KernelChoiceDisplay,
     LeaveOneOutCalibrationDisplay,
     LeaveOneOutDisplay,
     LeaveOneOutPrecisionRecallDisplay,
@@ -27,6 +29,7 @@ from squareone.report import (
 
 REGRESSORS = [
     GreedyPathDisplay,
+    KernelChoiceDisplay,
     PathDisplay,
     WidthMapDisplay,
     LeaveOneOutDisplay,
@@ -35,6 +38,7 @@ REGRESSORS = [
 ]
 CLASSIFIERS = [
     GreedyPathDisplay,
+    KernelChoiceDisplay,
     PathDisplay,
     WidthMapDisplay,
     LeaveOneOutPrecisionRecallDisplay,
@@ -48,7 +52,8 @@ CASES = [(display, False) for display in REGRESSORS] + [(display, True) for disp
 def estimator_for(display, classifies):
     if display is GreedyPathDisplay:
         return (OROLSClassifier if classifies else OROLSRegressor)(stopping=5, random_state=0)
-    return (RLSClassifier if classifies else RLSRegressor)(random_state=0)
+    kernel = Gaussian(metric="learned") if display is KernelChoiceDisplay else "gaussian"
+    return (RLSClassifier if classifies else RLSRegressor)(kernel, random_state=0)
 
 
 @pytest.fixture

@@ -191,6 +191,8 @@ class KernelChoice:
     power : float
     rounds : int
     trials : list of Trial
+    best : Trial
+        The one that was chosen of these.
     fresh : FreshFolds
         Values of rows by models that have learned everything without them.
     """
@@ -200,6 +202,7 @@ class KernelChoice:
     power: float
     rounds: int
     trials: list[Trial]
+    best: Trial
     fresh: FreshFolds
 
 
@@ -241,7 +244,7 @@ def choose_kernel(
         everything = np.arange(problem.X.shape[0])
         part, _ = contest.part(chain, everything, everything[:0])
         kernel = contest.kernel_after(part, chain, rounds)
-    return KernelChoice(kernel, chain.preparation, chain.power, rounds, trials, fresh)
+    return KernelChoice(kernel, chain.preparation, chain.power, rounds, trials, best, fresh)
 
 
 def _last_stage(trials: list[Trial]) -> list[Trial]:

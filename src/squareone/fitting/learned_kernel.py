@@ -39,7 +39,17 @@ from .progress import Progress
 from .request import FitRequest, KernelSearch, RequestedCenters
 
 #: Columns of what was tried, as they stand in ``path_``.
-TRIALS = ("kernel", "preparation", "power", "rounds", "rows", "score", "standard_error")
+TRIALS = (
+    "kernel",
+    "preparation",
+    "power",
+    "rounds",
+    "rows",
+    "score",
+    "standard_error",
+    "stage",
+    "chosen",
+)
 #: Features and rows a metric is learned of: so many at most, so many at least.
 MOST_FEATURES, FEWEST_ROWS = 2000, 6
 
@@ -152,6 +162,8 @@ class LearnedKernel:
                     trial.rows,
                     trial.score,
                     trial.standard_error,
+                    trial.stage,
+                    trial is choice.best,
                 )
                 for trial in trials
             ),

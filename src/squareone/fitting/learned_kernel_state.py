@@ -13,7 +13,7 @@ from .learned_kernel import TRIALS, LearnedKernel
 from .part_states import check_kernel
 
 # What is in the columns of trials: texts, whole numbers and others.
-_KINDS = dict(zip(TRIALS, "Uifiiff", strict=True))
+_KINDS = dict(zip(TRIALS, "Uifiiffib", strict=True))
 
 
 def of_learned_kernel(learned: LearnedKernel) -> dict[str, Any]:

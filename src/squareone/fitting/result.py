@@ -365,6 +365,8 @@ class FitResult:
             "power": np.full(looks, learned.power),
             "rounds": np.full(looks, learned.rounds),
             "preparation": np.full(looks, learned.preparation),
+            "stage": np.full(looks, -1),
+            "chosen": np.zeros(looks, bool),
             "honest": np.zeros(looks, bool),
         }
         before = {**trials, "honest": np.ones(trials["score"].size, bool)}
@@ -388,6 +390,10 @@ class FitResult:
         """
         if self.learned is not None:
             return self.learned.score if self.per_target else float(np.mean(self.learned.score))
+        return self.score_on_path(name)
+
+    def score_on_path(self, name: str) -> float | Array:
+        """Score of the chosen λ by the criterion, at the metric of the fit."""
         path = self._path(name)
         return self._at_best(path, path.reported)
 

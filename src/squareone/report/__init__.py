@@ -3,7 +3,8 @@
 :func:`summary` says in a few lines which kernel, λ and solver a fitted estimator has, how well it
 predicts unseen rows, and what that cost. The displays draw, in scikit-learn's manner, by
 ``from_estimator``: :class:`PathDisplay` (:func:`path_figure`) and :class:`WidthMapDisplay` what was
-looked at, :class:`GreedyPathDisplay` the models of a greedy fit, :class:`LeaveOneOutDisplay`,
+looked at, :class:`KernelChoiceDisplay` what a kernel was chosen from, :class:`GreedyPathDisplay`
+the models of a greedy fit, :class:`LeaveOneOutDisplay`,
 :class:`LeaveOneOutRocDisplay`, :class:`LeaveOneOutPrecisionRecallDisplay` and
 :class:`LeaveOneOutCalibrationDisplay` how well rows are predicted that were left out,
 :class:`IntervalDisplay` how sure that is, and :class:`LeverageDisplay` which rows matter.
@@ -12,6 +13,7 @@ looked at, :class:`GreedyPathDisplay` the models of a greedy fit, :class:`LeaveO
 from .calibration import LeaveOneOutCalibrationDisplay
 from .greedy_figure import GreedyPathDisplay
 from .interval_figure import IntervalDisplay
+from .kernel_choice_figure import KernelChoiceDisplay
 from .leave_one_out import LeaveOneOutDisplay
 from .leverages import LeverageDisplay
 from .path_figure import PathDisplay, path_figure
@@ -22,6 +24,7 @@ from .width_map import WidthMapDisplay
 __all__ = [
     "GreedyPathDisplay",
     "IntervalDisplay",
+    "KernelChoiceDisplay",
     "LeaveOneOutCalibrationDisplay",
     "LeaveOneOutDisplay",
     "LeaveOneOutPrecisionRecallDisplay",

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..arrays import Array
 from .display import GUIDE, Display, finish, need_matplotlib, scatter
-from .measure import check_regressor, column_of, fitted
+from .measure import check_regressor, column_of, fitted, left_out_by, values_left_out
 
 
 @dataclass(eq=False, repr=False)
@@ -21,6 +21,8 @@ class LeaveOneOutDisplay(Display):
     targets, predictions : array of shape (n,)
     error : float
         Root mean square of their differences.
+    by : str
+        How rows were left out: by folds where a metric was learned, which has seen the rows.
     ax_, figure_
         The axes and the figure, once drawn.
 
@@ -41,6 +43,7 @@ class LeaveOneOutDisplay(Display):
 
     targets: Array
     predictions: Array
+    by: str = "leave-one-out"
 
     @property
     def error(self) -> float:
@@ -79,11 +82,12 @@ class LeaveOneOutDisplay(Display):
         need_matplotlib(cls.__name__)
         inner = fitted(estimator, cls.__name__)
         check_regressor(inner, cls.__name__, "use LeaveOneOutRocDisplay")
-        predictions = inner.loo_predictions_
+        predictions = values_left_out(inner)
+        targets = inner.loo_predictions_ + inner.loo_residuals_
         column = column_of(predictions, target, cls.__name__)
         predictions = predictions.reshape(len(predictions), -1)[:, column]
-        errors = inner.loo_residuals_.reshape(len(predictions), -1)[:, column]
-        return cls(predictions + errors, predictions).plot(ax)
+        targets = targets.reshape(len(predictions), -1)[:, column]
+        return cls(targets, predictions, left_out_by(inner)).plot(ax)
 
     def _draw(self, ax: Any) -> None:
         scatter(ax, self.targets, self.predictions, label=f"{self.targets.size:,} training rows")
@@ -93,6 +97,6 @@ class LeaveOneOutDisplay(Display):
         margin = 0.04 * (high - low) or 1.0
         limits = low - margin, high + margin
         ax.set(xlim=limits, ylim=limits, aspect="equal")
-        ax.set(xlabel="target", ylabel="leave-one-out prediction")
+        ax.set(xlabel="target", ylabel=f"{self.by} prediction")
         ax.set_title(f"root mean square error {self.error:.3g}", fontsize="medium")
         finish(ax, "upper left")

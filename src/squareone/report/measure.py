@@ -93,12 +93,7 @@ def column_of(values: Array, target: int | None, function: str) -> int:
 
 
 def criterion_name(estimator: RegularisedLeastSquares) -> str:
-    """How rows were held out: "leave-one-out", "cross-validation" and so on.
-
-    Where a metric was learned, the score is of folds that have learned it anew.
-    """
-    if estimator._recorded().learned is not None:
-        return "cross-validation"
+    """How rows were held out: "leave-one-out", "cross-validation" and so on."""
     if estimator.cv is not None:
         return "cross-validation"
     estimated = estimator.plan_.estimated and estimator.criterion in ("loo", "gcv")
@@ -126,7 +121,38 @@ def score_name(estimator: RegularisedLeastSquares) -> str:
 
 
 def measure_name(estimator: RegularisedLeastSquares) -> str:
-    """The same, and how rows were held out: "leave-one-out root mean square error"."""
+    """The same, and how rows were held out: "leave-one-out root mean square error".
+
+    Where a metric was learned, the score is of folds that have learned it anew.
+    """
+    name = score_name(estimator)
+    if estimator._recorded().learned is not None:
+        return f"cross-validation {name}"
+    return _by_criterion(estimator)
+
+
+def path_measure_name(estimator: RegularisedLeastSquares) -> str:
+    """The same of the scores along λ, which are at a learned metric where there is one."""
+    learned = estimator._recorded().learned is not None
+    return _by_criterion(estimator) + "\nat the final metric" * learned
+
+
+def values_left_out(estimator: RegularisedLeastSquares) -> Array:
+    """Predictions (n,) or (n, t) of rows by models that have learned nothing from them.
+
+    Leave-one-out predictions, or of the rows that a metric was learned from those of folds.
+    """
+    record = estimator._recorded()
+    return record.targets.shaped(record.unseen_values)
+
+
+def left_out_by(estimator: RegularisedLeastSquares) -> str:
+    """What these are called: "leave-one-out", or "cross-validation" where a metric was learned."""
+    learned = estimator._recorded().learned is not None
+    return "cross-validation" if learned else "leave-one-out"
+
+
+def _by_criterion(estimator: RegularisedLeastSquares) -> str:
     name = score_name(estimator)
     held_out = estimator.scoring is not None or is_an_error(estimator)
     return f"{criterion_name(estimator)} {name}" if held_out else name

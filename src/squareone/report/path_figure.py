@@ -11,7 +11,7 @@ from sklearn.base import is_classifier
 from ..arrays import Array
 from ..estimators.base import RegularisedLeastSquares
 from .display import CHOSEN, GUIDE, Display, finish, need_matplotlib, styles
-from .measure import fitted, is_an_error, measure_name, shown, shown_error, was_given
+from .measure import fitted, is_an_error, path_measure_name, shown, shown_error, was_given
 
 _MOST_TICKS = 7
 # Values beyond this many times the best one leave the figure: they would flatten its valley.
@@ -147,11 +147,11 @@ class PathDisplay(Display):
             values=values,
             errors=shown_error(inner, scores, np.broadcast_to(error, scores.shape)),
             chosen=chosen,
-            chosen_values=shown(inner, np.atleast_1d(inner.best_score_)),
+            chosen_values=shown(inner, np.atleast_1d(inner._recorded().score_on_path("path_"))),
             effective_dof=path["effective_dof"],
             coarse=path["bits"] < path["bits"].max(),
             names=_curve_names(inner, joined=joined),
-            label=measure_name(inner),
+            label=path_measure_name(inner),
             given=was_given(inner),
             joined=joined,
             highest=_highest(inner, values) if single else np.inf,

@@ -19,8 +19,10 @@ from .measure import (
     fitted,
     fitted_greedy,
     is_greedy,
+    left_out_by,
     measure_name,
     shown,
+    values_left_out,
     was_given,
 )
 
@@ -213,18 +215,19 @@ def _choice(estimator: RegularisedLeastSquares) -> dict[str, str]:
 
 def _leave_one_out(estimator: RegularisedLeastSquares, y: Array) -> dict[str, str]:
     try:
-        values = estimator.loo_predictions_
+        values = values_left_out(estimator)
     except AttributeError:
         return {"leave-one-out predictions": "not computed: fit again with keep_factor=True"}
+    by = left_out_by(estimator)
     y = y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
     check_consistent_length(values, y)
     if not is_classifier(estimator):
         error = np.sqrt(np.mean((y - values.reshape(y.shape)) ** 2))
-        return {f"leave-one-out {ROOT_MEAN_SQUARE}": _numbers(error)}
+        return {f"{by} {ROOT_MEAN_SQUARE}": _numbers(error)}
     said = estimator._decode(values.reshape(len(values), -1))
     wrong, of = (said != (y != 0), "labels") if y.ndim == 2 else (said != y, "rows")
     text = f"{100 * np.mean(wrong):.2g} %, {np.sum(wrong):,} of {wrong.size:,} {of}"
-    return {"leave-one-out error rate": text}
+    return {f"{by} error rate": text}
 
 
 def _threshold(estimator: RegularisedLeastSquares) -> dict[str, str]:
