@@ -170,7 +170,7 @@ def _lines(trials: dict[str, Array], last: Array, scalings: list[str]) -> dict[s
     for i in last:
         kernel, number = str(trials["kernel"][i]), int(trials["preparation"][i])
         if trials["rounds"][i] == 0:
-            plain[kernel, number] = int(i)
+            plain.setdefault((kernel, number), int(i))  # it comes once for every power
         else:
             learned.setdefault((kernel, number, float(trials["power"][i])), []).append(int(i))
     lines = {}
