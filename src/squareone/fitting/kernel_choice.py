@@ -17,7 +17,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from sklearn.model_selection import KFold, StratifiedKFold
 
 from ..arrays import Array
 from ..kernels import Gaussian, Kernel, Laplacian, Linear, Matern
@@ -443,6 +442,9 @@ class _Contest:
             return list(_within(self._given_folds, rows))
         count = min(count, rows.size)
         seed = int(self.problem.rng.randint(2**31 - 1))
+        # imported late: it would slow `import squareone`
+        from sklearn.model_selection import KFold, StratifiedKFold
+
         splitter = KFold(count, shuffle=True, random_state=seed)
         numbers = self._class_numbers(rows)
         if numbers is not None and np.bincount(numbers).max() >= count:

@@ -29,6 +29,8 @@ from .width_search import choose_width, choose_width_near
 
 # Rows at most at which gradients are taken: they are averages.
 _GRADIENT_ROWS = 2000
+# Rows up to which float64 costs nothing worth saving.
+_SINGLE_ROWS = 1500
 # Rows up to which λ is chosen by an eigendecomposition, beyond which the search's will do.
 _ALL_ALPHAS = 400
 
@@ -158,12 +160,14 @@ def _by_all_alphas(problem: Problem, factor: Factor, place: float) -> PlainFit:
 
 
 def _by_one_alpha(problem: Problem, alpha: float, place: float) -> PlainFit:
-    """By a Cholesky factorisation; in float32 where that is far from its rounding."""
-    single = np.dtype(np.float32)
-    factor = CholeskyFactor(problem.system(single), several=True)
-    # of a kernel so wide that float32 sees no difference between rows nothing is left
-    safe = 0.0 < lowest_alpha(factor, single) <= alpha
-    if problem.X.dtype == np.float64 and not safe:
+    """By a Cholesky factorisation; of many rows in float32 where that is far from its rounding."""
+    single, factor = np.dtype(np.float32), None
+    if problem.X.shape[0] > _SINGLE_ROWS:
+        factor = CholeskyFactor(problem.system(single), several=True)
+        # of a kernel so wide that float32 sees no difference between rows nothing is left
+        if not 0.0 < lowest_alpha(factor, single) <= alpha:
+            factor = None
+    if factor is None:
         factor = CholeskyFactor(problem.system(), several=True)
     try:
         return _solved(problem, factor, alpha, place)

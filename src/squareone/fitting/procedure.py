@@ -53,8 +53,8 @@ def fit(request: FitRequest, plan: Plan, progress: Progress) -> tuple[FitResult,
         solution = replace(solution, problem=replace(solution.problem, plan=plan))
     else:
         solution = _solve(problem)
-    stages = {**seconds, **problem.stages}
-    return FitResult(solution, learned), replace(solution.problem.plan, stages=stages)
+    result = FitResult(solution, learned)  # has a stage of its own
+    return result, replace(solution.problem.plan, stages={**seconds, **problem.stages})
 
 
 def _solve(problem: Problem) -> Solution:
