@@ -178,14 +178,9 @@ def test_types_frames_and_read_only_rows():
     assert list(named.feature_names_in_) == list(frame.columns)
 
 
-@parametrize_with_checks([RLSRegressor(LEARNED)])
-def test_scikit_learn_checks_of_a_learned_metric(estimator, check):
-    check(estimator)
-
-
 @pytest.mark.thorough
 @parametrize_with_checks(
-    [RLSRegressor("auto"), RLSClassifier("auto"), RLSClassifier(LEARNED)],
+    [RLSRegressor(LEARNED), RLSRegressor("auto"), RLSClassifier("auto"), RLSClassifier(LEARNED)],
 )
 def test_scikit_learn_checks_of_a_choice(estimator, check):
     check(estimator)
