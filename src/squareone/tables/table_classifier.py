@@ -67,7 +67,7 @@ class TableClassifier(RLSClassifier):
 
     Notes
     -----
-    **Cost**: the choice of the kernel looks at 6,000 rows at most, and takes about fifteen times a
+    **Cost**: the choice of the kernel looks at 6,000 rows at most, and takes about twenty times a
     plain fit of so many; then that of :class:`~squareone.RLSClassifier`.
 
     Examples
