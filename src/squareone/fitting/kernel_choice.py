@@ -58,8 +58,6 @@ _POWERS = (1.0, 0.5)
 class Preparation(ABC):
     """How rows are made numbers: what a kernel is chosen together with."""
 
-    name: str = ""
-
     @abstractmethod
     def rows(self, train: Array, test: Array) -> tuple[Array, Array]:
         """Training rows (a, d) and others (b, d) of the pool, by what the former alone teach."""

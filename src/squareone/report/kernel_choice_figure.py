@@ -184,7 +184,9 @@ def _lines(trials: dict[str, Array], last: Array, scalings: list[str]) -> dict[s
 
 
 def _scalings(estimator: Any) -> list[str]:
-    """What is said of each preparation: nothing where rows are numbers already."""
+    """What is said of each preparation: nothing where there is one, or rows are numbers already."""
     if getattr(estimator, "encoder_", None) is None or estimator.encoder is not None:
-        return ["", ""]
-    return [", standard", ", quantile"]
+        return [""]
+    from ..tables.table_fit import SCALINGS  # imported late: most figures are not of tables
+
+    return [f", {scaling}" for scaling in SCALINGS]

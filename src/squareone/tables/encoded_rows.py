@@ -85,7 +85,6 @@ class _ByEncoder(Preparation):
         self.whole = whole
         self.encoder = encoder
         self.numbers = rows
-        self.name = encoder.scaling
 
     def rows(self, train: Array, test: Array) -> tuple[Array, Array]:
         """By an encoder of the training rows."""

@@ -26,8 +26,8 @@ from ..rows import Stream
 from .encoded_rows import EncodedRows, rows_of_table, transformed
 from .table_encoder import TableEncoder
 
-# Scalings that are tried where no encoder is given.
-_SCALINGS = ("standard", "quantile")
+#: Scalings that are tried where no encoder is given, by the number of their preparation.
+SCALINGS = ("standard", "quantile")
 # Rows at which slopes are taken for importances.
 _SLOPE_ROWS = 2000
 
@@ -38,7 +38,7 @@ def encoders_of(estimator: Any, task: str) -> list[TableEncoder]:
         encoder = clone(estimator.encoder).set_params(task=task)
         # the same fit every time, as random_state=None of the estimator says
         return [encoder.set_params(random_state=0) if encoder.random_state is None else encoder]
-    return [TableEncoder(scaling=scaling, task=task, random_state=0) for scaling in _SCALINGS]
+    return [TableEncoder(scaling=scaling, task=task, random_state=0) for scaling in SCALINGS]
 
 
 def search_of(estimator: Any) -> KernelSearch:
