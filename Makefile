@@ -14,7 +14,7 @@ ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-slow test-minimum mutants lint bench docs wheel-check clean
+.PHONY: help demo test test-all test-exhaustive test-slow test-minimum mutants lint bench docs wheel-check clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1|\2/' \
@@ -46,7 +46,10 @@ demo: $(VENV)/.stamp-demo ## fit, choose and plot on small data sets
 test: $(VENV)/.stamp-test ## tests and doctests (PYTEST_ARGS="-k loo" for some)
 	$(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) -m "not slow and not thorough" $(PYTEST_ARGS)
 
-test-all: $(VENV)/.stamp-test ## the same with every combination of parameters
+test-all: $(VENV)/.stamp-test ## the same with many more combinations of parameters
+	$(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) -m "not slow and not exhaustive" $(PYTEST_ARGS)
+
+test-exhaustive: $(VENV)/.stamp-test ## every combination of parameters
 	$(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) -m "not slow" $(PYTEST_ARGS)
 
 test-slow: $(VENV)/.stamp-test ## tests that take longer

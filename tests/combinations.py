@@ -1,10 +1,13 @@
-"""Which combinations of a test's parameters `make test` runs: every two values meet at least once.
+"""Which combinations of a test's parameters are run: those in which every few values meet.
 
 A law under all conditions is a product: solvers × kernels × weights × intercepts × shapes. A fault
 that shows in one combination nearly always shows in all that share two of its values, so that the
-whole product finds little that such a part of it does not. The part is chosen here for every test;
-the other combinations carry the mark ``thorough``, and `make test-all` runs them. Of a test that is
-marked ``costly``, since each of its cases takes long, every value is seen once.
+whole product finds little that such a part of it does not. The parts are chosen here for every
+test. `make test` runs one in which every two values meet at least once; the other combinations
+carry the mark ``thorough``. `make test-all` runs those too in which every three values meet, and
+all checks of scikit-learn; what is left, marked ``exhaustive`` besides, is for
+`make test-exhaustive`. Of a test that is marked ``costly``, since each of its cases takes long,
+`make test` sees every value once.
 """
 
 import random
@@ -17,8 +20,8 @@ import pytest
 from sklearn.base import BaseEstimator
 
 
-def mark_thorough(items: Iterable[pytest.Item]) -> None:
-    """Mark the combinations of each parametrised test that add no pair of values."""
+def mark_combinations(items: Iterable[pytest.Item]) -> None:
+    """Mark the combinations of each parametrised test that add no pair, or no three, of values."""
     tests: dict[str, list[pytest.Function]] = defaultdict(list)
     for item in items:
         given = item.get_closest_marker("thorough")
@@ -27,41 +30,60 @@ def mark_thorough(items: Iterable[pytest.Item]) -> None:
     for cases in tests.values():
         settings = [_values(case.callspec.params) for case in cases]
         costly = any(case.get_closest_marker("costly") for case in cases)
-        kept = set(each_value(settings) if costly else pairwise(settings))
+        kept = set(each_value(settings) if costly else covering(settings, 2))
+        more = kept | set(covering(settings, 3, sorted(kept)))
         for place, case in enumerate(cases):
             if place not in kept:
                 case.add_marker("thorough")
+            if place not in more and not _is_check(case):
+                case.add_marker("exhaustive")
 
 
-def pairwise(settings: Sequence[Mapping[str, object]]) -> list[int]:
-    """Places of settings that hold every pair of values there is among all settings.
+def covering(
+    settings: Sequence[Mapping[str, object]], together: int, first: Iterable[int] = ()
+) -> list[int]:
+    """Places of settings that hold every few values which meet anywhere among all settings.
 
-    The one with most of the missing pairs comes next, the same one in every run. With two
-    parameters every setting is a pair of its own and stays, and with one parameter every value.
+    The one with most of what is missing comes next, the same one in every run. Where there are no
+    more parameters than have to meet, every setting is one of its own and stays.
+
+    Parameters
+    ----------
+    settings : sequence of mappings
+        Values by the names of their parameters.
+    together : int
+        How many values meet: 2 for every pair.
+    first : iterable of int
+        Places that are taken before.
 
     >>> product = [
     ...     {"solver": s, "rows": n, "weighted": w} for s in "abc" for n in "678" for w in "01"
     ... ]
-    >>> len(product), len(pairwise(product))
-    (18, 9)
+    >>> len(product), len(covering(product, 2)), len(covering(product, 3))
+    (18, 9, 18)
     """
     names = {name for setting in settings for name in setting}
     varied = [name for name in sorted(names) if len({s.get(name) for s in settings}) > 1]
-    pairs = [_pairs([(n, s[n]) for n in varied if n in s]) for s in settings]
+    meetings = [_meetings([(n, s[n]) for n in varied if n in s], together) for s in settings]
     places = defaultdict(list)
-    for place, of_setting in enumerate(pairs):
-        for pair in of_setting:
-            places[pair].append(place)
-    missing = [len(of_setting) for of_setting in pairs]
-    chosen = []
+    for place, of_setting in enumerate(meetings):
+        for meeting in of_setting:
+            places[meeting].append(place)
+    missing = [len(of_setting) for of_setting in meetings]
+    chosen: list[int] = []
+
+    def take(place: int) -> None:
+        chosen.append(place)
+        for meeting in meetings[place]:
+            for other in places.pop(meeting, ()):
+                missing[other] -= 1
+
+    for place in first:
+        take(place)
     # Among equals by lot: values that need not meet are spread over the others all the same.
     order = random.Random(0).sample(range(len(settings)), len(settings))
     while any(missing):
-        best = max(order, key=missing.__getitem__)
-        chosen.append(best)
-        for pair in pairs[best]:
-            for place in places.pop(pair, ()):
-                missing[place] -= 1
+        take(max(order, key=missing.__getitem__))
     return sorted(chosen)
 
 
@@ -80,15 +102,19 @@ def each_value(settings: Sequence[Mapping[str, object]]) -> list[int]:
     return sorted(chosen)
 
 
-def _pairs(values: list[tuple[str, object]]) -> list[tuple]:
-    """Pairs of parameters of the test, and pairs of parameters of the same estimator."""
-    if len(values) < 2:
-        return [tuple(values)]
+def _meetings(values: list[tuple[str, object]], together: int) -> list[tuple]:
+    """Values of so many parameters of the test, and of so many parameters of an estimator."""
+    owners: dict[str, list[tuple[str, object]]] = defaultdict(list)
+    for name, value in values:
+        owners[name.rpartition(".")[0]].append((name, value))
     return [
-        (one, other)
-        for one, other in combinations(values, 2)
-        if one[0].rpartition(".")[0] == other[0].rpartition(".")[0]
+        meeting for own in owners.values() for meeting in combinations(own, min(together, len(own)))
     ]
+
+
+def _is_check(case: pytest.Function) -> bool:
+    """Whether it is a check of scikit-learn, which every estimator has to pass as it is set."""
+    return any(isinstance(value, partial) for value in case.callspec.params.values())
 
 
 def _values(parameters: Mapping[str, object]) -> dict[str, object]:

@@ -4,11 +4,11 @@ from itertools import combinations, product
 
 import pytest
 
-from tests.combinations import each_value, pairwise
+from tests.combinations import covering, each_value
 
 
-def _pairs(settings):
-    return {pair for setting in settings for pair in combinations(sorted(setting.items()), 2)}
+def _meetings(settings, together=2):
+    return {few for setting in settings for few in combinations(sorted(setting.items()), together)}
 
 
 def _product(**values):
@@ -21,9 +21,18 @@ def _product(**values):
 )
 def test_every_pair_meets_in_few_settings(sizes, at_most):
     settings = _product(**{f"p{i}": [str(v) for v in range(n)] for i, n in enumerate(sizes)})
-    chosen = [settings[place] for place in pairwise(settings)]
-    assert _pairs(chosen) == _pairs(settings)
+    chosen = [settings[place] for place in covering(settings, 2)]
+    assert _meetings(chosen) == _meetings(settings)
     assert len(chosen) <= at_most
+
+
+def test_every_three_values_meet_beside_the_pairs():
+    settings = _product(**dict.fromkeys("pqrst", "abc"))
+    pairs = covering(settings, 2)
+    threes = covering(settings, 3, pairs)
+    assert set(pairs) < set(threes)
+    assert len(threes) <= 70
+    assert _meetings((settings[place] for place in threes), 3) == _meetings(settings, 3)
 
 
 def test_only_pairs_that_occur_are_asked_for():
@@ -33,17 +42,17 @@ def test_only_pairs_that_occur_are_asked_for():
         for setting in _product(solver="ab", kernel="lgm", weighted="01", shape="xyz")
         if setting["solver"] == "a" or setting["kernel"] == "l"
     ]
-    assert _pairs(settings[place] for place in pairwise(settings)) == _pairs(settings)
+    assert _meetings(settings[place] for place in covering(settings, 2)) == _meetings(settings)
 
 
 @pytest.mark.parametrize("names", [["p"], ["p", "q"]])
 def test_one_or_two_parameters_keep_every_setting(names):
     settings = _product(**dict.fromkeys(names, "abc"))
-    assert pairwise(settings) == list(range(len(settings)))
+    assert covering(settings, 2) == list(range(len(settings)))
 
 
 def test_a_test_without_parameters_stays():
-    assert pairwise([]) == []
+    assert covering([], 2) == []
 
 
 @pytest.mark.parametrize("a", [0, 1])
