@@ -11,11 +11,25 @@ figures of :mod:`squareone.report`; :mod:`squareone.tables` makes numbers of dat
 the fit), and :func:`to_onnx` writes it as an ONNX file.
 """
 
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from . import kernels
-from .estimators import OROLSClassifier, OROLSRegressor, RLSClassifier, RLSRegressor
 from .version import __version__
+
+if TYPE_CHECKING:
+    from . import kernels, report, tables
+    from .estimators import OROLSClassifier, OROLSRegressor, RLSClassifier, RLSRegressor
+    from .estimators.streaming import (
+        FilteringClassifier,
+        HierarchicalClassifier,
+        IncrementalRLSClassifier,
+        IncrementalRLSRegressor,
+        SecondOrderPerceptron,
+        SelectiveSamplingClassifier,
+    )
+    from .export import to_onnx
+    from .persistence.save_load import check_saveable, load, save
+    from .tables import TableClassifier, TableRegressor
 
 __all__ = [
     "FilteringClassifier",
@@ -41,8 +55,13 @@ __all__ = [
 ]
 
 
-# Imported when they are first asked for: most programs never do.
+# Everything is imported when it is first asked for: what prints help or completes a command needs
+# no numerical library, and most programs need few of the rooms.
 _LATE = {
+    "RLSRegressor": ".estimators",
+    "RLSClassifier": ".estimators",
+    "OROLSRegressor": ".estimators",
+    "OROLSClassifier": ".estimators",
     "SelectiveSamplingClassifier": ".estimators.streaming",
     "SecondOrderPerceptron": ".estimators.streaming",
     "IncrementalRLSRegressor": ".estimators.streaming",
@@ -51,24 +70,48 @@ _LATE = {
     "FilteringClassifier": ".estimators.streaming",
     "check_saveable": ".persistence.save_load",
     "load": ".persistence.save_load",
-    "report": ".report",
     "save": ".persistence.save_load",
     "TableClassifier": ".tables",
     "TableRegressor": ".tables",
-    "tables": ".tables",
     "to_onnx": ".export",
 }
+# Rooms that are attributes of the package without an import of their own.
+_ROOMS = frozenset(
+    {
+        "centers",
+        "errors",
+        "estimators",
+        "export",
+        "fitting",
+        "greedy",
+        "kernels",
+        "models",
+        "online",
+        "persistence",
+        "planning",
+        "report",
+        "rows",
+        "selection",
+        "solvers",
+        "tables",
+        "targets",
+    }
+)
 
 
 def __getattr__(name: str) -> Any:
-    """What is not needed to fit and predict, imported now."""
+    """A public name, or a room, imported now and kept."""
+    if name in _ROOMS:
+        return import_module(f".{name}", __name__)
     if name not in _LATE:
         msg = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(msg)
-    import importlib
-
     if _LATE[name] == ".persistence.save_load":  # a file may name what nobody has imported yet
-        for room in (".estimators.streaming", ".tables"):
-            importlib.import_module(room, __name__)
-    module = importlib.import_module(_LATE[name], __name__)
-    return getattr(module, name, module)
+        for room in (".estimators", ".estimators.streaming", ".tables"):
+            import_module(room, __name__)
+    found = globals()[name] = getattr(import_module(_LATE[name], __name__), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, *_ROOMS})

@@ -8,6 +8,7 @@ from numpy.linalg import LinAlgError
 from scipy.linalg import LinAlgWarning
 
 __all__ = [
+    "CellError",
     "CheckpointError",
     "EmptyColumnWarning",
     "EstimateWarning",
@@ -19,6 +20,7 @@ __all__ = [
     "ScaleError",
     "ScaleWarning",
     "SingularSystemError",
+    "TableFileError",
     "TargetWarning",
     "UnseenValuesWarning",
 ]
@@ -50,6 +52,71 @@ class ExportError(RuntimeError):
 
 class FileFormatError(ValueError):
     """A file cannot be loaded: it is no model, is damaged or contradicts itself, or is too new."""
+
+
+class CellError(ValueError):
+    """A value of a column cannot be what the column is.
+
+    Parameters
+    ----------
+    message : str
+    column : str
+    row : int
+        From 0 on.
+    shown : str
+        The value.
+    expected : str
+        What the column has otherwise.
+    """
+
+    def __init__(self, message: str, column: str, row: int, shown: str, expected: str) -> None:
+        super().__init__(message)
+        self.column, self.row, self.shown, self.expected = column, row, shown, expected
+
+
+class TableFileError(ValueError):
+    """A file of a table cannot be used; says where, what is there, and what to do about it.
+
+    Parameters
+    ----------
+    source : str
+        The name of the file.
+    problem : str
+        What is wrong.
+    remedy : str
+        What to do about it.
+    line : int, optional
+        The line of the file, from 1 on.
+    row : int, optional
+        The row of the table, from 1 on.
+    column : str, optional
+        The name of the column.
+    value : str, optional
+        What stands there.
+    """
+
+    def __init__(
+        self,
+        source: str,
+        problem: str,
+        remedy: str,
+        *,
+        line: int | None = None,
+        row: int | None = None,
+        column: str | None = None,
+        value: str | None = None,
+    ) -> None:
+        self.source, self.problem, self.remedy = source, problem, remedy
+        self.line, self.row, self.column, self.value = line, row, column, value
+        places = [source]
+        if line is not None:
+            places.append(f"line {line:,}")
+        if row is not None:
+            places.append(f"row {row:,}")
+        if column is not None:
+            places.append(f"column {column!r}")
+        shown = "" if value is None else f"{value if len(value) <= 60 else value[:60] + '…'!r}: "
+        super().__init__(f"{', '.join(places)}: {shown}{problem}. {remedy[:1].upper()}{remedy[1:]}")
 
 
 class CheckpointError(ValueError):

@@ -70,6 +70,13 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     >>> bool((same.predict(X) == model.predict(X)).all())
     True
     """
+    save_with_facts(estimator, None, path)
+
+
+def save_with_facts(
+    estimator: Any, facts: dict[str, Any] | None, path: str | os.PathLike[str]
+) -> None:
+    """Write a fitted estimator, and what else is known of it: numbers, texts, lists and arrays."""
     from ..version import __version__
 
     check_is_fitted(_last(estimator))
@@ -79,6 +86,8 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
         "versions": {"squareone": __version__, "scikit-learn": sklearn.__version__},
         "object": writer.encode(estimator, ""),
     }
+    if facts is not None:
+        tree["facts"] = writer.encode(facts, "facts")
     write(path, tree, writer.tensors)
 
 
@@ -179,6 +188,11 @@ def load(path: str | os.PathLike[str]) -> Any:
     >>> model.predict(X[:1]).item()
     0
     """
+    return load_with_facts(path)[0]
+
+
+def load_with_facts(path: str | os.PathLike[str]) -> tuple[Any, Fields | None]:
+    """Read a fitted estimator, and what else the file knows of it, which is still to be checked."""
     try:
         tree, tensors = read(path)
         return _from_file(tree, Reader(known, tensors))
@@ -194,7 +208,7 @@ def _legible(text: str) -> str:
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
-def _from_file(tree: Any, reader: Reader) -> Any:
+def _from_file(tree: Any, reader: Reader) -> tuple[Any, Fields | None]:
     with Fields(tree, "the header") as header:
         number = header.take("format", int)
         versions = header.take("versions", dict)
@@ -207,8 +221,10 @@ def _from_file(tree: Any, reader: Reader) -> Any:
             )
             raise FileFormatError(msg)
         node = header.take("object", dict)
+        more = header.take("facts", dict) if header.has("facts") else None
     try:
         found = reader.decode(node, "")
+        facts = None if more is None else Fields(reader.decode(more, "facts"), "facts")
         reader.finish()
         last = _last(found)
         check_is_fitted(last)
@@ -219,7 +235,7 @@ def _from_file(tree: Any, reader: Reader) -> Any:
         raise FileFormatError(msg) from error
     if found is not last:
         _compare_versions(found, versions)
-    return found
+    return found, facts
 
 
 def _compare_versions(pipeline: Any, versions: dict[str, Any]) -> None:

@@ -31,6 +31,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from ..arrays import Array
+from ..errors import CellError
 from ..rows.checks import refuse_masked
 
 __all__ = [
@@ -359,7 +360,7 @@ def _refuse_size(name: str, shown: str, row: int) -> NoReturn:
         f"column {name!r} holds {shown} in row {row}: finite numbers are expected, of at most "
         f"{LARGEST:g}; write a gap, NaN, where there is no number"
     )
-    raise ValueError(msg)
+    raise CellError(msg, name, row, shown, "finite numbers")
 
 
 def _of_times(name: str, values: list[Any]) -> Column:
@@ -561,7 +562,7 @@ def _refuse_change(column: Column, content: str, row: int) -> NoReturn:
         f"column {column.name!r} had {content} when the encoder was fitted, and holds "
         f"{column.shown(row)} in row {row}. Write it as the column was, or as a gap, or fit again"
     )
-    raise ValueError(msg)
+    raise CellError(msg, column.name, row, column.shown(row), content)
 
 
 def check_size(column: Column) -> None:

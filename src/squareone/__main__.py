@@ -1,0 +1,6 @@
+"""``python -m squareone``: the command line."""
+
+from .cli.commands import main
+
+if __name__ == "__main__":
+    main()

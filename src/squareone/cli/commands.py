@@ -1,0 +1,244 @@
+"""The commands and their options; what they do is imported when they are called."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from ..version import __version__
+from .console import Console, clean
+
+__all__ = ["cli", "main"]
+
+_TABLE = click.argument("table", type=click.Path(allow_dash=True), metavar="TABLE")
+_ISSUES = "squareone --debug shows where"
+
+
+class Failure(click.ClickException):
+    """What went wrong, in words; the exit code is 1."""
+
+    exit_code = 1
+
+    def show(self, file: Any = None) -> None:
+        """On stderr."""
+        colour = False if os.environ.get("NO_COLOR") else None
+        mark = click.style("error:", fg="red", bold=True)
+        click.echo(f"{mark} {clean(self.message)}", err=True, color=colour)
+
+
+class Commands(click.Group):
+    """A group whose commands fail in words, and with a traceback only where it is asked for."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command; errors become messages."""
+        try:
+            return super().invoke(ctx)
+        except (click.ClickException, click.exceptions.Exit, click.Abort):
+            raise
+        except BrokenPipeError:  # click ends quietly, with code 1
+            raise
+        except Exception as error:
+            if ctx.params.get("debug"):
+                raise
+            raise Failure(_words(error)) from error
+
+
+def _words(error: Exception) -> str:
+    """What an error says."""
+    if isinstance(error, ImportError) and getattr(error, "name", None):
+        return f'{error.name} is not installed, which this needs: pip install "squareone[cli]"'
+    if isinstance(error, OSError) and error.strerror and error.filename:
+        return f"{os.fsdecode(error.filename)}: {error.strerror}"
+    if isinstance(error, OSError | ValueError | TypeError | MemoryError) and str(error):
+        return str(error)
+    said = f"{type(error).__name__}: {error}"
+    return f"this should not have happened ({said}). {_ISSUES}"
+
+
+def _reading(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Options of how a text file is written."""
+    options = (
+        click.option("--encoding", help="Of text, such as utf-8, latin-1 or utf-16."),
+        click.option("--delimiter", help="Between columns of text; \\t is a tab."),
+        click.option("--decimal", type=click.Choice([".", ","]), help="Before fractions."),
+        click.option(
+            "--header-lines",
+            type=click.IntRange(0, 100),
+            help="Lines before the first row, of which the first has the names; 0: none has.",
+        ),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def _saying(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Options of what is said."""
+    options = (
+        click.option("--json", "as_json", is_flag=True, help="One object on stdout."),
+        click.option("-q", "--quiet", is_flag=True, help="Notes and errors only."),
+        click.option("-v", "--verbose", is_flag=True, help="More of what is going on."),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def _console(options: dict[str, Any]) -> Console:
+    debug = bool(click.get_current_context().find_root().params.get("debug"))
+    if options.get("delimiter"):
+        options["delimiter"] = options["delimiter"].replace("\\t", "\t")
+        if len(options["delimiter"]) != 1:
+            msg = "one character is expected, such as ';' or \\t"
+            raise click.BadParameter(msg, param_hint="--delimiter")
+    return Console(
+        quiet=options.pop("quiet"),
+        verbose=options.pop("verbose"),
+        debug=debug,
+        as_json=options.pop("as_json"),
+    )
+
+
+def _fitting(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Options of a fit."""
+    options = (
+        click.option("--target", required=True, help="The column to predict."),
+        click.option(
+            "--task",
+            type=click.Choice(["regression", "classification"]),
+            help="Whether it is a quantity or has classes; found by default.",
+        ),
+        click.option("--drop", multiple=True, metavar="COLUMN", help="Leave out; repeat for more."),
+        click.option("--weights", metavar="COLUMN", help="How many rows each row counts as."),
+        click.option("--groups", metavar="COLUMN", help="Rows of one group are left out together."),
+        click.option(
+            "--time-column", metavar="COLUMN", help="Errors are of later rows, by this column."
+        ),
+        click.option(
+            "--kernel",
+            type=click.Choice(["auto", "gaussian", "laplacian", "matern", "linear"]),
+            help="auto tries several, with and without a learned metric.",
+        ),
+        click.option(
+            "--centers", metavar="auto|NUMBER", callback=_centers, help="Rows with coefficients."
+        ),
+        click.option("--memory", help="To be used at most, such as 2GiB."),
+        click.option(
+            "--time", type=click.FloatRange(0, min_open=True), help="Seconds for one fit, about."
+        ),
+        click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def _centers(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    if value is None or value == "auto" or (value.isdigit() and int(value) > 0):
+        return value
+    msg = f"{value!r}: auto or a number of rows is expected"
+    raise click.BadParameter(msg)
+
+
+_FORCE = click.option("--force", is_flag=True, help="Replace files that are there.")
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="squareone")
+@click.option("--debug", is_flag=True, help="Show the traceback of an error.")
+def cli(debug: bool) -> None:
+    """From a table to a model, predictions and an honest error.
+
+    TABLE is a CSV, TSV, Parquet or Arrow file, also .gz or .zst, or - for standard input. Rows
+    count from 1, without the header. Nothing is sent anywhere.
+    """
+
+
+@cli.command()
+@_TABLE
+@_fitting
+@click.option(
+    "--quick", is_flag=True, help="One kernel, and the error by which it was chosen: optimistic."
+)
+@click.option("-o", "--output", type=click.Path(dir_okay=False), help="The model.")
+@_FORCE
+@_reading
+@_saying
+def fit(table: str, **options: Any) -> None:
+    r"""Fit a model to TABLE that predicts a column, and measure how far off it is.
+
+    \b
+    squareone fit houses.csv --target price
+
+    writes houses.squareone into the current folder. The error is of rows that no choice has seen:
+    five folds up to 5,000 rows, beyond that a random fifth, by group or time where these are given.
+    """
+    from .fit_command import run
+
+    run(table, options, _console(options))
+
+
+@cli.command()
+@click.argument("model", type=click.Path(exists=True, dir_okay=False))
+@_TABLE
+@click.option("-o", "--output", type=click.Path(dir_okay=False), help="By default stdout, as CSV.")
+@_FORCE
+@click.option("--columns", multiple=True, metavar="COLUMN", help="Keep; repeat for more.")
+@click.option(
+    "--intervals",
+    type=click.Choice(["stored", "adaptive", "jackknife+", "none"]),
+    default="stored",
+    show_default=True,
+    help="stored: by the errors in the model; the others factor again.",
+)
+@click.option(
+    "--coverage",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.9,
+    show_default=True,
+    help="The share of true values inside intervals.",
+)
+@_reading
+@_saying
+def predict(model: str, table: str, **options: Any) -> None:
+    r"""Predict the rows of TABLE, in their order, with intervals or probabilities.
+
+    \b
+    squareone predict houses.squareone new.csv -o predictions.csv --columns address
+    """
+    from .predict_command import run
+
+    run(model, table, options, _console(options))
+
+
+@cli.command()
+@click.argument("models", type=click.Path(exists=True, dir_okay=False), nargs=-1, required=True)
+@_saying
+def inspect(models: tuple[str, ...], **options: Any) -> None:
+    """Show what a model was fitted to, what was chosen and how far off it is; or several."""
+    from .inspect_command import run
+
+    run(models, _console(options), lambda text: click.echo(clean(text)))
+
+
+def main() -> None:
+    """The command ``squareone``: quiet where a pipe breaks or somebody interrupts."""
+    signal.signal(signal.SIGTERM, _terminated)
+    try:
+        code = cli.main(prog_name="squareone", standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        code = error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        code = 128 + signal.SIGINT
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _terminated(number: int, frame: object) -> None:
+    """Files that are being written are removed on the way out."""
+    sys.exit(128 + number)

@@ -1,0 +1,229 @@
+"""From a table to a model, to predictions, and to what is said of them."""
+
+import csv
+import gzip
+import io
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import squareone
+from squareone.report.outer_errors import interval_ends
+from squareone.tables.table_model import TableModel
+
+from .conftest import houses, run, text_of
+
+
+def rows_of(text):
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def test_fit_writes_a_model_into_the_current_folder(table):
+    done = run("fit", "houses.csv", "--target", "price", "--drop", "dear", "--quick")
+    assert done.exit_code == 0, done.output
+    model = TableModel.load("houses.squareone")
+    assert model.target == "price"
+    assert model.task == "regression"
+    assert model.source["rows"] == 80
+    assert model.needed == ["area", "town", "year", "garden"]
+    assert "optimistic: the choice was made by this number" in done.stderr
+    assert "contains rows of houses.csv" in done.stderr
+    assert done.stdout == ""
+
+
+def test_a_model_of_the_command_line_is_loaded_in_python(models):
+    assert isinstance(squareone.load(models / "price.squareone"), squareone.TableRegressor)
+    squareone.load(models / "price.squareone").save(models / "plain")
+    with pytest.raises(ValueError, match="without a table's schema"):
+        TableModel.load(models / "plain")
+
+
+@pytest.mark.slow
+def test_the_error_is_of_rows_that_nothing_has_seen(table):
+    done = run("fit", "houses.csv", "--target", "price", "--drop", "dear", "--kernel", "gaussian",
+               "--json")  # fmt: skip
+    assert done.exit_code == 0, done.output
+    found = json.loads(done.stdout)
+    measured = found["measured"]
+    assert found["schema"] == 1
+    assert not measured["optimistic"]
+    assert measured["rows"] == 80
+    assert 8 * 0.8 < measured["error"] < measured["guessing"] / 3
+    assert measured["boosted_trees"] > measured["error"]
+    assert "five folds" in measured["how"]
+    # intervals: of as many errors as there are rows, of new rows of the same kind
+    new = text_of(*houses(400, seed=1))
+    rows = rows_of(run("predict", "houses.squareone", "-", "--columns", "price", stdin=new).stdout)
+    inside = [float(r["low"]) <= float(r["price"]) <= float(r["high"]) for r in rows]
+    assert 0.8 < np.mean(inside) <= 0.99
+
+
+def test_predictions_are_those_of_the_model_in_order(models):
+    import pyarrow.csv
+
+    done = run("predict", models / "price.squareone", models / "houses.csv", "--columns", "town")
+    assert done.exit_code == 0, done.output
+    rows = rows_of(done.stdout)
+    frame = pyarrow.csv.read_csv(models / "houses.csv")
+    expected = squareone.load(models / "price.squareone").predict(frame)
+    assert [row["town"] for row in rows] == frame.column("town").to_pylist()
+    np.testing.assert_array_equal([float(row["prediction"]) for row in rows], expected)
+    widths = [float(row["high"]) - float(row["low"]) for row in rows]
+    np.testing.assert_allclose(widths, widths[0])
+
+
+def test_probabilities_of_classes(models):
+    done = run("predict", models / "dear.squareone", models / "houses.csv")
+    rows = rows_of(done.stdout)
+    assert set(rows[0]) == {"prediction", "probability of cheap", "probability of dear"}
+    for row in rows:
+        more_likely = float(row["probability of dear"]) > 0.5
+        assert row["prediction"] == ("dear" if more_likely else "cheap")
+
+
+@pytest.mark.parametrize("ending", [".csv", ".tsv", ".parquet", ".arrow"])
+def test_all_formats_give_the_same_predictions(models, tmp_path, ending):
+    import pyarrow
+    from pyarrow import csv as arrow_csv
+    from pyarrow import parquet
+
+    plain = run("predict", models / "price.squareone", models / "houses.csv").stdout
+    frame = arrow_csv.read_csv(models / "houses.csv")
+    path = tmp_path / f"rows{ending}"
+    if ending == ".parquet":
+        parquet.write_table(frame, path)
+    elif ending == ".arrow":
+        with pyarrow.ipc.new_file(str(path), frame.schema) as writer:
+            writer.write_table(frame)
+    else:
+        path.write_text(text_of(*houses(), delimiter="\t" if ending == ".tsv" else ","))
+    assert run("predict", models / "price.squareone", path).stdout == plain
+    output = tmp_path / f"out{ending}"
+    assert run("predict", models / "price.squareone", path, "-o", output).exit_code == 0
+    from squareone.rows.table_reader import read_table
+
+    made = read_table(output).table.column("prediction").to_numpy()
+    np.testing.assert_allclose(made, [float(r["prediction"]) for r in rows_of(plain)], rtol=1e-12)
+
+
+def test_other_ways_to_write_the_same_table(models, tmp_path):
+    names, rows = houses()
+    plain = run("predict", models / "price.squareone", models / "houses.csv").stdout
+    commas = [[cell.replace(".", ",") for cell in row] for row in rows]
+    ways = {
+        "german.csv": text_of(names, commas, ";").encode("utf-16"),
+        "marked.csv": b"\xef\xbb\xbf" + text_of(names, rows).encode(),
+        "dos.csv": text_of(names, rows).replace("\n", "\r\n").encode(),
+        "blank.csv": b"\n\n" + text_of(names, rows).encode(),
+        "packed.csv.gz": gzip.compress(text_of(names, rows).encode()),
+        "no_suffix": text_of(names, rows, "|").encode(),
+        "backwards.csv": text_of(names[::-1], [row[::-1] for row in rows]).encode(),
+    }
+    for name, content in ways.items():
+        path = tmp_path / name
+        path.write_bytes(content)
+        done = run("predict", models / "price.squareone", path)
+        assert done.stdout == plain, (name, done.stderr)
+
+
+def test_what_is_new_is_counted(models, tmp_path):
+    names, rows = houses(40, seed=2)
+    rows[3][1] = rows[4][1] = "Lima"
+    rows[5][0] = ""
+    path = tmp_path / "new.csv"
+    path.write_text(text_of(names, rows))
+    done = run("predict", models / "price.squareone", path)
+    assert done.exit_code == 0, done.output
+    assert "town: 2 rows with levels that no training row had" in done.stderr
+    assert "area: 1 row with gaps" in done.stderr
+
+
+def test_tables_unlike_the_training_rows_are_noted(models, tmp_path):
+    names, rows = houses(60, seed=3)
+    moved = [[str(float(row[0]) + 100), *row[1:]] for row in rows]
+    path = tmp_path / "new.csv"
+    path.write_text(text_of(names, moved))
+    assert "area is not as it was" in run("predict", models / "price.squareone", path).stderr
+    path.write_text(text_of(names, rows))
+    assert "is not as it was" not in run("predict", models / "price.squareone", path).stderr
+
+
+def test_a_missing_column_is_named_with_the_nearest(models, tmp_path):
+    names, rows = houses()
+    path = tmp_path / "new.csv"
+    path.write_text(text_of(["aera", *names[1:]], rows))
+    done = run("predict", models / "price.squareone", path)
+    assert done.exit_code == 1
+    assert "'area' (is 'aera' meant?)" in done.stderr
+    assert done.stdout == ""
+
+
+def test_a_word_among_numbers_is_named_with_its_line(models, tmp_path):
+    names, rows = houses()
+    rows[6][2] = "unknown!"
+    path = tmp_path / "new.csv"
+    path.write_text(text_of(names, rows))
+    done = run("predict", models / "price.squareone", path)
+    assert done.exit_code == 1
+    assert "new.csv, line 8, row 7, column 'year': 'unknown!'" in done.stderr
+
+
+def test_inspect_one_and_two(models):
+    one = run("inspect", models / "price.squareone")
+    assert "price (regression)" in one.stdout
+    assert "contains training rows" in one.stdout
+    two = run("inspect", models / "price.squareone", models / "dear.squareone")
+    assert "dear (classification)" in two.stdout
+    assert "price (regression)" in two.stdout
+    found = json.loads(run("inspect", models / "dear.squareone", "--json").stdout)
+    assert found["models"][0]["classes"] == ["cheap", "dear"]
+
+
+def test_existing_files_are_kept(table):
+    (table.parent / "houses.squareone").write_text("precious")
+    done = run("fit", "houses.csv", "--target", "price", "--quick")
+    assert done.exit_code == 1
+    assert "exists" in done.stderr
+    assert "--force" in done.stderr
+    assert (table.parent / "houses.squareone").read_text() == "precious"
+    assert run("predict", "houses.csv", "houses.csv", "-o", "houses.csv", "--force").exit_code == 1
+    assert (
+        "read by this command"
+        in run("fit", "houses.csv", "--target", "price", "-o", "houses.csv", "--force").stderr
+    )
+
+
+def test_a_failure_leaves_no_file(table, monkeypatch):
+    def broken(*_, **__):
+        raise OSError(28, "No space left on device", "houses.squareone")
+
+    monkeypatch.setattr("squareone.tables.table_model.save_with_facts", broken)
+    done = run("fit", "houses.csv", "--target", "price", "--drop", "dear", "--quick")
+    assert done.exit_code == 1
+    assert "No space left on device" in done.stderr
+    assert [path.name for path in table.parent.iterdir()] == ["houses.csv"]
+
+
+def test_a_broken_pipe_is_quiet(models):
+    code = "from squareone.cli.commands import main; main()"
+    with subprocess.Popen(
+        [sys.executable, "-c", code, "predict", models / "price.squareone", models / "houses.csv"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=os.environ,
+    ) as process:
+        process.stdout.close()
+        said = process.stderr.read()
+        assert process.wait() == 1
+    assert said == b""
+
+
+def test_interval_ends_leave_out_as_many_on_each_side():
+    errors = np.arange(1.0, 100.0)  # 99 of them
+    assert interval_ends(errors, 0.9) == (5.0, 95.0)
+    assert interval_ends(errors, 0.98) == (1.0, 99.0)
+    assert interval_ends(errors, 0.99) is None
