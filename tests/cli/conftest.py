@@ -54,7 +54,7 @@ def models(tmp_path_factory):
     path.write_text(text_of(*houses()))
     for target, drop in (("price", "dear"), ("dear", "price")):
         done = run(
-            "fit", path, "--target", target, "--drop", drop, "--quick",
+            "fit", path, "--target", target, "--drop", drop, "--quick", "--no-report",
             "-o", folder / f"{target}.squareone",
         )  # fmt: skip
         assert done.exit_code == 0, done.output

@@ -108,6 +108,7 @@ def test_a_bad_table_is_refused_in_words(table, name):
         (["--target", "price", "--encoding", "klingon"], "not known"),
         (["--target", "price", "-o", "nowhere/m.squareone"], "does not exist"),
         (["--target", "price", "-o", "."], "is a directory"),
+        (["--target", "price", "--ignore", "SQ999"], "codes of checks are SQ001"),
     ],
 )
 def test_bad_options_are_refused_in_words(table, arguments, words):
@@ -181,6 +182,6 @@ def test_many_columns_and_many_levels_are_no_error(table):
     rng = np.random.default_rng(0)
     rows = [[f"{x:.3f}" for x in rng.standard_normal(60)] + [f"level {i % 35}"] for i in range(70)]
     table.write_text(text_of([f"c{j}" for j in range(60)] + ["word"], rows))
-    done = run("fit", "houses.csv", "--target", "c0", "--quick")
+    done = run("fit", "houses.csv", "--target", "c0", "--quick", "--no-report")
     assert done.exit_code == 0, done.output
     assert "no better than" in done.stderr or "too few rows" in done.stderr

@@ -32,6 +32,11 @@ def test_fit_writes_a_model_into_the_current_folder(table):
     assert model.needed == ["area", "town", "year", "garden"]
     assert "optimistic: the choice was made by this number" in done.stderr
     assert "contains rows of houses.csv" in done.stderr
+    assert "houses.squareone and houses.html" in done.stderr
+    report = (table.parent / "houses.html").read_text()
+    assert "Predicting price" in report
+    assert model.source["sha256"] in report
+    assert str(table.parent) not in report
     assert done.stdout == ""
 
 
@@ -48,6 +53,7 @@ def test_the_error_is_of_rows_that_nothing_has_seen(table):
                "--json")  # fmt: skip
     assert done.exit_code == 0, done.output
     found = json.loads(done.stdout)
+    assert found["report"] == "houses.html"
     measured = found["measured"]
     assert found["schema"] == 1
     assert not measured["optimistic"]

@@ -145,6 +145,24 @@ def _centers(ctx: click.Context, param: click.Parameter, value: str | None) -> s
     raise click.BadParameter(msg)
 
 
+def _reporting(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Options of a report."""
+    options = (
+        click.option("--report", type=click.Path(dir_okay=False), help="The report, in HTML."),
+        click.option("--no-report", is_flag=True, help="None."),
+        click.option("--show-rows", is_flag=True, help="Show values of rows in the report."),
+        click.option(
+            "--ignore",
+            multiple=True,
+            metavar="CODE",
+            help="A check to leave out, such as SQ002; repeat for more.",
+        ),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
 _FORCE = click.option("--force", is_flag=True, help="Replace files that are there.")
 
 
@@ -166,6 +184,7 @@ def cli(debug: bool) -> None:
     "--quick", is_flag=True, help="One kernel, and the error by which it was chosen: optimistic."
 )
 @click.option("-o", "--output", type=click.Path(dir_okay=False), help="The model.")
+@_reporting
 @_FORCE
 @_reading
 @_saying
@@ -175,7 +194,8 @@ def fit(table: str, **options: Any) -> None:
     \b
     squareone fit houses.csv --target price
 
-    writes houses.squareone into the current folder. The error is of rows that no choice has seen:
+    writes houses.squareone and the report houses.html into the current folder. The error is of
+    rows that no choice has seen:
     five folds up to 5,000 rows, beyond that a random fifth, by group or time where these are given.
     """
     from .fit_command import run

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,8 +11,10 @@ from typing import Any
 import numpy as np
 
 from ..errors import CellError
+from ..report.html_report import HtmlReport, ReportFacts, check_codes, command_line, html_of
 from ..report.outer_errors import OuterErrors, left_out_errors, outer_errors
 from ..report.verdict import Verdict, verdict_of
+from ..rows.checks import import_extra
 from ..rows.table_reader import stem_of
 from ..tables import TableClassifier, TableEncoder, TableRegressor
 from ..tables.encoded_rows import rows_of_table, transformed
@@ -50,32 +53,84 @@ class FittedTable:
 
 def run(path: str, options: dict[str, Any], console: Console) -> None:
     """The command."""
-    model_path = _outputs(path, options)
-    console.detail(f"the model goes to {model_path}")
+    model_path, report_path = _outputs(path, options)
     found = fit_table(path, options, console)
     console.say("")
     console.say(found.verdict.text)
     model = table_model(found, options)
+    report = None
+    if report_path is not None:
+        with console.warnings_as_notes():
+            report = report_of(found, model, options)
+        for check in report.checks:
+            console.say(f"{check.code}, {check.title}: {check.text}")
     model.save(model_path)
-    console.say(f"\nwrote {model_path}")
+    if report is not None and report_path is not None:
+        report.save(report_path)
+    files = [str(each) for each in (model_path, report_path) if each]
+    console.say(f"\nwrote {' and '.join(files)}")
     if model.centers:
         console.say(
             f"{model_path.name} contains rows of {found.problem.file.name}: share it as you would "
             "share the table"
         )
-    console.give("fit", {"model": str(model_path), **described(model)})
+    checks = [] if report is None else report.checks
+    console.give(
+        "fit",
+        {
+            "model": str(model_path),
+            "report": None if report_path is None else str(report_path),
+            **described(model),
+            "checks": [
+                {"code": c.code, "title": c.title, "text": c.text, "columns": list(c.columns)}
+                for c in checks
+            ],
+        },
+    )
 
 
-def _outputs(path: str, options: dict[str, Any]) -> Path:
-    """Where the model goes; refused before any work."""
+def _outputs(path: str, options: dict[str, Any]) -> tuple[Path, Path | None]:
+    """Where model and report go; refused before any work."""
     given = options.get("output")
     if given is None and path == "-":
         msg = "a table from standard input has no name: say where the model goes, -o NAME.squareone"
         raise ValueError(msg)
     model = Path(given) if given else Path(f"{stem_of(Path(path).name)}{MODEL}")
     inputs = [] if path == "-" else [Path(path)]
-    check_outputs([model], force=options["force"], inputs=inputs)
-    return model
+    report = None
+    check_codes(options["ignore"])
+    if not options["no_report"]:
+        wanted = options.get("report")
+        report = Path(wanted) if wanted else model.with_name(f"{model.stem}{REPORT}")
+        import_extra("jinja2", "a report")
+        import_extra("matplotlib", "a report")
+    both = [model, *([] if report is None else [report])]
+    check_outputs(both, force=options["force"], inputs=inputs)
+    return model, report
+
+
+def report_of(found: FittedTable, model: TableModel, options: dict[str, Any]) -> HtmlReport:
+    """The report of a fit."""
+    problem = found.problem
+    facts = ReportFacts(
+        target=problem.target.name,
+        source=problem.file.name,
+        sha256=problem.file.sha256,
+        command=command_line(sys.argv[1:]),
+        seconds=found.seconds,
+        settings=model.settings,
+        ordered=problem.order is not None,
+    )
+    return html_of(
+        found.estimator,
+        problem.X,
+        problem.y,
+        found.outer,
+        facts,
+        positions=problem.target.rows,
+        show_rows=options["show_rows"],
+        ignore=options["ignore"],
+    )
 
 
 def estimator_for(task: str, options: dict[str, Any], console: Console | None = None) -> Any:

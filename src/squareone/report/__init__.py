@@ -8,10 +8,12 @@ the models of a greedy fit, :class:`LeaveOneOutDisplay`,
 :class:`LeaveOneOutRocDisplay`, :class:`LeaveOneOutPrecisionRecallDisplay` and
 :class:`LeaveOneOutCalibrationDisplay` how well rows are predicted that were left out,
 :class:`IntervalDisplay` how sure that is, and :class:`LeverageDisplay` which rows matter.
+:func:`html` writes all that is to be said of a model of a table into one file that one can send.
 """
 
 from .calibration import LeaveOneOutCalibrationDisplay
 from .greedy_figure import GreedyPathDisplay
+from .html_report import HtmlReport, html
 from .interval_figure import IntervalDisplay
 from .kernel_choice_figure import KernelChoiceDisplay
 from .leave_one_out import LeaveOneOutDisplay
@@ -23,6 +25,7 @@ from .width_map import WidthMapDisplay
 
 __all__ = [
     "GreedyPathDisplay",
+    "HtmlReport",
     "IntervalDisplay",
     "KernelChoiceDisplay",
     "LeaveOneOutCalibrationDisplay",
@@ -32,6 +35,7 @@ __all__ = [
     "LeverageDisplay",
     "PathDisplay",
     "WidthMapDisplay",
+    "html",
     "path_figure",
     "summary",
 ]

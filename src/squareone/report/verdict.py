@@ -58,7 +58,7 @@ def verdict_of(found: OuterErrors, target: str, approximate: str = "") -> Verdic
         rival, off = "the mean", number(guess)
     else:
         headline = (
-            f"The predicted {target} is wrong in {percent(error)} (± {percent(spread)}) of rows "
+            f"Predictions of {target} are wrong in {percent(error)} (± {percent(spread)}) of rows "
             "the model has not seen."
         )
         rival, off = "the commonest class", percent(guess)

@@ -1,0 +1,297 @@
+"""Checks of a table and its model for what makes an error look smaller than it will be.
+
+Each has a code by which it can be silenced.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..arrays import Array
+from ..tables.encoded_rows import rows_of_table
+from ..tables.table_encoder import TableEncoder
+from .outer_errors import OuterErrors
+from .verdict import number, percent
+
+__all__ = ["CODES", "Check", "checks_of_table"]
+
+#: What each code is about.
+CODES = {
+    "SQ001": "a column that predicts too well",
+    "SQ002": "equal rows",
+    "SQ003": "identifiers",
+    "SQ004": "rows in order",
+    "SQ005": "drift between tables",
+    "SQ006": "targets cut off",
+    "SQ007": "rare classes",
+}
+# A share of the gain over guessing that one column gives, and that the model has to give.
+_TOO_WELL = 0.95
+# Rows, and folds, that a single column is looked at in; leaves have so many rows at least.
+_ROWS, _FOLDS, _LEAF = 4000, 5, 5
+# Neighbouring errors are alike from this correlation on, and from this many standard errors.
+_ALIKE, _BEYOND = 0.2, 4.0
+# A value at the end of a range, that so many rows have, is one at which targets were cut off.
+_CUT_SHARE, _CUT_ROWS, _CUT_TIMES = 0.02, 10, 5
+_RARE = 20
+_LISTED = 8
+
+
+@dataclass(frozen=True)
+class Check:
+    """What a check has found.
+
+    Attributes
+    ----------
+    code : str
+    title : str
+    text : str
+        What it is, and what to do about it.
+    columns : tuple of str
+        Those it is about.
+    """
+
+    code: str
+    title: str
+    text: str
+    columns: tuple[str, ...] = field(default=())
+
+
+def checks_of_table(
+    X: Any,
+    y: Array,
+    outer: OuterErrors,
+    estimator: Any,
+    *,
+    positions: Array | None = None,
+    ignore: Sequence[str] = (),
+    ordered: bool = False,
+) -> list[Check]:
+    """What is to be looked at before the error is believed.
+
+    Parameters
+    ----------
+    X : table (n, d)
+    y : array (n,)
+    outer : OuterErrors
+        Whose rows are those of ``positions``.
+    estimator : TableRegressor or TableClassifier
+        Fitted.
+    positions : array (n,), optional
+        Of the rows in the file; 0 to n − 1 by default.
+    ignore : sequence of str
+        Codes that are silenced.
+    ordered : bool
+        Whether errors are of later rows already.
+
+    Notes
+    -----
+    **Cost**: for every column five small trees of at most 4,000 rows, where the model explains
+    95 %; a sort of the encoded rows.
+    """
+    positions = np.arange(y.size) if positions is None else positions
+    places = np.searchsorted(positions, outer.rows)
+    found: list[Check | None] = []
+    if "SQ001" not in ignore:
+        found += _too_well(X, y, outer, estimator)
+    if "SQ002" not in ignore:
+        found.append(_equal_rows(X, outer, estimator, places))
+    if "SQ003" not in ignore:
+        found.append(_identifiers(estimator))
+    if "SQ004" not in ignore and not ordered:
+        found.append(_in_order(outer))
+    if "SQ006" not in ignore and outer.task == "regression":
+        found.append(_cut_off(y))
+    if "SQ007" not in ignore and outer.task == "classification":
+        found.append(_rare_classes(y))
+    return [check for check in found if check is not None]
+
+
+def _check(code: str, text: str, columns: Sequence[str] = ()) -> Check:
+    return Check(code, CODES[code], text, tuple(columns))
+
+
+# --- one column alone ---
+
+
+def _too_well(X: Any, y: Array, outer: OuterErrors, estimator: Any) -> list[Check | None]:
+    """Columns that give nearly all of the gain, used or left out as identifiers."""
+    encoder = estimator.encoder_
+    used = {c.name for c in encoder.columns_ if c.outputs}
+    numbered = [c.name for c in encoder.columns_ if c.kind == "identifier"]
+    enough = outer.explained >= _TOO_WELL
+    names = [c.name for c in encoder.columns_ if (enough and c.outputs) or c.name in numbered]
+    if not names:
+        return []
+    rng = np.random.default_rng(0)
+    some = np.arange(y.size)
+    if some.size > _ROWS:
+        some = np.sort(rng.choice(some, _ROWS, replace=False))
+    folds = rng.permutation(some.size) % _FOLDS
+    mine = TableEncoder(drop_identifiers=False, many_levels="hash", random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        table = rows_of_table(X, some)
+        rows = mine.fit_transform(table)
+    found: list[Check | None] = []
+    for name in names:
+        own = np.flatnonzero(mine.output_columns_ == name)
+        if not own.size:
+            continue
+        share = _alone(rows[:, own], y[some], folds, outer.task)
+        best = outer.explained if name in used else 1.0
+        if share < _TOO_WELL * best:
+            continue
+        gaps = [j for j in own if str(mine.get_feature_names_out()[j]).endswith("=(gap)")]
+        by_gaps = bool(gaps) and _alone(rows[:, gaps], y[some], folds, outer.task) >= (
+            _TOO_WELL * best
+        )
+        found.append(_check("SQ001", _said_too_well(name, share, by_gaps, name in used), [name]))
+    return found
+
+
+def _said_too_well(name: str, share: float, by_gaps: bool, used: bool) -> str:
+    what = f"whether {name} has a value" if by_gaps else name
+    text = f"{what} alone explains {percent(share)} of what guessing gets wrong"
+    if not used:
+        return (
+            f"{text}, although it looks like an identifier and is not used: the rows seem to be "
+            "sorted by the target, or numbered after it was known."
+        )
+    return (
+        f"{text}. Is it known before the target is, or made from it? If it is not known when you "
+        f'predict, leave it out: --drop "{name}".'
+    )
+
+
+def _alone(rows: Array, y: Array, folds: Array, task: str) -> float:
+    """The share of the square loss of guessing that a tree of these columns takes away."""
+    from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+    loss = guess = 0.0
+    classes, codes = np.unique(y, return_inverse=True)
+    truth = np.eye(classes.size)[codes] if task == "classification" else y[:, None]
+    for fold in range(_FOLDS):
+        train, test = folds != fold, folds == fold
+        mean = truth[train].mean(axis=0)
+        if task == "classification":
+            if np.unique(codes[train]).size < 2:
+                continue
+            tree = DecisionTreeClassifier(min_samples_leaf=_LEAF, random_state=0)
+            tree.fit(rows[train], codes[train])
+            values = np.zeros((int(test.sum()), classes.size))
+            values[:, tree.classes_] = tree.predict_proba(rows[test])
+        else:
+            tree = DecisionTreeRegressor(min_samples_leaf=_LEAF, random_state=0)
+            values = tree.fit(rows[train], y[train]).predict(rows[test])[:, None]
+        loss += float(np.square(values - truth[test]).sum())
+        guess += float(np.square(mean - truth[test]).sum())
+    return 1.0 - loss / guess if guess else 0.0
+
+
+# --- rows ---
+
+
+def _equal_rows(X: Any, outer: OuterErrors, estimator: Any, places: Array) -> Check | None:
+    """Rows that others are equal to in all columns, and the error of those without one."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        rows = np.ascontiguousarray(estimator.encoder_._outputs(X))
+    keys = rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1])))[:, 0]
+    _, group, counts = np.unique(keys, return_inverse=True, return_counts=True)
+    repeated = counts[group] > 1
+    share = float(repeated.mean())
+    if share < 0.01 or repeated.sum() < 10:
+        return None
+    text = f"{int(repeated.sum()):,} rows ({percent(share)}) are equal to another in all columns."
+    alone = ~repeated[places]
+    if alone.sum() >= 30 and not outer.optimistic:
+        losses = outer.losses(outer.model)[alone]
+        if outer.task == "regression":
+            said = f"off by {number(float(np.sqrt(losses.mean())))}"
+        else:
+            said = f"of a mean square loss of {number(float(losses.mean()))}"
+            whole = number(float(outer.losses(outer.model).mean()))
+            said += f", against {whole} of all"
+        text += f" Rows without an equal one, for which nothing is known by heart, are {said}."
+    return _check(
+        "SQ002", f"{text} If equal rows are one thing measured twice, name it with --groups."
+    )
+
+
+def _identifiers(estimator: Any) -> Check | None:
+    names = [c.name for c in estimator.encoder_.columns_ if c.kind == "identifier"]
+    if not names:
+        return None
+    some = ", ".join(names[:_LISTED]) + (", …" if len(names) > _LISTED else "")
+    differ = (
+        "differ in nearly every row, and are"
+        if len(names) > 1
+        else ("differs in nearly every row, and is")
+    )
+    text = f"{some} {differ} not used: what tells rows apart says nothing of new ones."
+    return _check("SQ003", text, names)
+
+
+def _in_order(outer: OuterErrors) -> Check | None:
+    """Neighbouring rows whose errors are alike."""
+    order = np.argsort(outer.rows, kind="stable")
+    rows = outer.rows[order]
+    if outer.task == "regression":
+        errors = (outer.truth - outer.model)[order]
+    else:
+        errors = (outer.truth > 0).astype(float)[order] - (1.0 - outer.model[order, 0])
+    neighbours = np.diff(rows) <= 2
+    first, second = errors[:-1][neighbours], errors[1:][neighbours]
+    if first.size < 50 or not first.std() or not second.std():
+        return None
+    alike = float(np.corrcoef(first, second)[0, 1])
+    if alike < max(_ALIKE, _BEYOND / np.sqrt(first.size)):
+        return None
+    return _check(
+        "SQ004",
+        f"Errors of neighbouring rows are alike (correlation {number(alike, 2)}): the rows are in "
+        "an order that matters, such as time, and errors of random rows are too small. Measure "
+        "with --time-column or --groups.",
+    )
+
+
+# --- targets ---
+
+
+def _cut_off(y: Array) -> Check | None:
+    values, counts = np.unique(y, return_counts=True)
+    if values.size < 20:
+        return None
+    usual = float(np.median(counts))
+    ends = {"greatest": counts[-1], "least": counts[0]}
+    cut = [
+        f"{int(count):,} rows have exactly the {which}"
+        for which, count in ends.items()
+        if count >= max(_CUT_ROWS, _CUT_SHARE * y.size) and count > _CUT_TIMES * usual
+    ]
+    if not cut:
+        return None
+    return _check(
+        "SQ006",
+        f"{' and '.join(cut)} value of the target: it seems to be cut off there, and predictions "
+        "cannot go beyond.",
+    )
+
+
+def _rare_classes(y: Array) -> Check | None:
+    counts = np.unique(y, return_counts=True)[1]
+    rare = counts[counts < _RARE]
+    if not rare.size:
+        return None
+    several = rare.size > 1
+    return _check(
+        "SQ007",
+        f"{rare.size:,} class{'es have' if several else ' has'} fewer than {_RARE} rows: what is "
+        f"said of {'them' if several else 'it'} rests on very little.",
+    )
