@@ -243,7 +243,99 @@ def inspect(models: tuple[str, ...], **options: Any) -> None:
     """Show what a model was fitted to, what was chosen and how far off it is; or several."""
     from .inspect_command import run
 
-    run(models, _console(options), lambda text: click.echo(clean(text)))
+    run(models, _console(options), _echo)
+
+
+_DATA = click.option(
+    "--data",
+    required=True,
+    type=click.Path(exists=True, dir_okay=False),
+    metavar="TRAINING",
+    help="The table the model was fitted to; it is known by its hash.",
+)
+_QUICK = click.option("--quick", is_flag=True, help="One kernel only.")
+
+
+def _echo(text: str) -> None:
+    click.echo(clean(text))
+
+
+@cli.command()
+@_TABLE
+@_fitting
+@_QUICK
+@_reading
+@_saying
+def plan(table: str, **options: Any) -> None:
+    """Show what a fit to TABLE would do and what it costs; nothing is fitted."""
+    from .other_commands import run_plan
+
+    run_plan(table, options, _console(options), _echo)
+
+
+@cli.command()
+@_TABLE
+@_fitting
+@_QUICK
+@click.option("--rows", type=click.IntRange(1), default=20, show_default=True, help="How many.")
+@click.option("-o", "--output", type=click.Path(dir_okay=False), help="By default stdout, as CSV.")
+@_FORCE
+@_reading
+@_saying
+def suspects(table: str, **options: Any) -> None:
+    """List the rows of TABLE whose target the other rows do not believe, as a table to correct."""
+    from .other_commands import run_suspects
+
+    run_suspects(table, options, _console(options))
+
+
+@cli.command()
+@_TABLE
+@_fitting
+@_QUICK
+@_reading
+@_saying
+def compare(table: str, **options: Any) -> None:
+    """Compare with guessing, a linear model, a forest and boosted trees, on the same folds."""
+    from .other_commands import run_compare
+
+    run_compare(table, options, _console(options), _echo)
+
+
+@cli.command()
+@click.argument("model", type=click.Path(exists=True, dir_okay=False))
+@_TABLE
+@_DATA
+@click.option(
+    "--row", type=click.IntRange(1), required=True, help="Of TABLE, from 1 on, without the header."
+)
+@click.option("--most", type=click.IntRange(1), default=5, show_default=True, help="Rows to list.")
+@_reading
+@_saying
+def explain(model: str, table: str, **options: Any) -> None:
+    """Show which training rows speak most for and against the prediction of a row of TABLE."""
+    from .other_commands import run_explain
+
+    run_explain(model, table, options, _console(options), _echo)
+
+
+@cli.command()
+@click.argument("model", type=click.Path(exists=True, dir_okay=False))
+@_DATA
+@click.option(
+    "--quick", is_flag=True, help="Take the error by which the model was chosen: optimistic."
+)
+@click.option("--show-rows", is_flag=True, help="Show values of rows.")
+@click.option("--ignore", multiple=True, metavar="CODE", help="A check to leave out.")
+@click.option("-o", "--output", type=click.Path(dir_okay=False), help="By default MODEL.html.")
+@_FORCE
+@_reading
+@_saying
+def report(model: str, **options: Any) -> None:
+    """Write the report of MODEL again, from the table it was fitted to."""
+    from .other_commands import run_report
+
+    run_report(model, options, _console(options))
 
 
 def main() -> None:
