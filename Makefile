@@ -4,6 +4,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 VENV_MINIMUM ?= .venv-minimum
+VENV_TORCH ?= .venv-torch
 WORKERS ?= 2
 PYTEST_ARGS ?=
 
@@ -14,7 +15,7 @@ ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-exhaustive test-slow test-minimum mutants lint bench docs wheel-check clean
+.PHONY: help demo test test-torch test-gpu test-all test-exhaustive test-slow test-minimum mutants lint bench docs wheel-check clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1|\2/' \
@@ -55,6 +56,21 @@ test-exhaustive: $(VENV)/.stamp-test ## every combination of parameters
 test-slow: $(VENV)/.stamp-test ## tests that take longer
 	$(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) -m slow $(PYTEST_ARGS)
 
+# PyTorch in an environment of its own: its usual wheels for Linux bring CUDA, some gigabytes, which
+# no other target needs. Where pip is given an index of its CPU wheels, it takes those.
+$(VENV_TORCH)/.stamp: pyproject.toml
+	$(PYTHON) -m venv --clear $(VENV_TORCH)
+	$(VENV_TORCH)/bin/python -m pip install --quiet --editable ".[test,torch]"
+	@touch $@
+
+TORCH_TESTS := tests/devices tests/laws
+
+test-torch: $(VENV_TORCH)/.stamp ## the laws with matrices as torch's tensors, on the processor
+	$(ONE_THREAD) $(VENV_TORCH)/bin/python -m pytest -n $(WORKERS) -m "not slow and not thorough" --device torch:cpu $(TORCH_TESTS) $(PYTEST_ARGS)
+
+test-gpu: $(VENV_TORCH)/.stamp ## the same on a GPU
+	$(VENV_TORCH)/bin/python -m pytest -m "not slow and not thorough" --device cuda $(TORCH_TESTS) $(PYTEST_ARGS)
+
 # Tests of what versions of the libraries may change.
 MINIMUM_TESTS := tests/laws $(addprefix tests/estimators/test_,sklearn_checks.py good_input.py files.py rows.py streaming.py hierarchical.py) tests/tables
 
@@ -83,5 +99,5 @@ wheel-check: $(VENV)/.stamp-dev ## build the wheel and use it from an environmen
 	PYTHON="$(PYTHON)" BUILD_PYTHON="$(BIN)/python" .ci/wheel-check
 
 clean: ## remove what was built, the environments too
-	rm -rf $(VENV) $(VENV_MINIMUM) build dist docs/_build docs/auto_examples docs/reference/generated
+	rm -rf $(VENV) $(VENV_MINIMUM) $(VENV_TORCH) build dist docs/_build docs/auto_examples docs/reference/generated
 	rm -rf docs/sg_execution_times.rst .mypy_cache .pytest_cache .ruff_cache .import_linter_cache

@@ -50,3 +50,20 @@ def test_no_solver_is_known_by_its_name(path):
         if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "isinstance":
             asked = ast.unparse(node.args[1])
             assert "Factor" not in asked, f"line {node.lineno}: {asked}"
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_torch_is_known_in_one_room(path):
+    """Nothing outside of ``devices`` imports it, or asks for an attribute of a module so named."""
+    if path.parent.name == "devices":
+        return
+    for node in ast.walk(ast.parse(path.read_text())):
+        imported: list[str] = []
+        if isinstance(node, ast.Import):
+            imported = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            imported = [node.module or ""]
+        elif isinstance(node, ast.Name):
+            imported = [node.id]
+        roots = {name.partition(".")[0] for name in imported}
+        assert not roots & {"torch", "triton", "cupy"}, f"line {node.lineno}"

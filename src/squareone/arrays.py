@@ -4,12 +4,16 @@ Everything here works in place where it can. A symmetric matrix is a C-ordered a
 **lower** triangle is read; its strict upper triangle is never looked at and, except where an
 eigenproblem is solved, never written. LAPACK sees the transposed, Fortran-ordered view of the same
 memory. Decompositions into orthogonal factors are in :mod:`~squareone.decompositions`.
+
+A function that is dispatched by its first argument does the same to matrices that are not NumPy's
+arrays; :mod:`squareone.devices` says how.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import singledispatch
 from typing import Any
 
 import numpy as np
@@ -82,6 +86,7 @@ def room_for(rows: int, width: int, dtype: np.dtype) -> Array:
 # --- factorisations -----------------------------------------------------------------------------
 
 
+@singledispatch
 def cholesky(A: Array) -> None:
     """Overwrite the lower triangle of ``A`` (n, n) by L with A = LLᵀ.
 
@@ -160,6 +165,7 @@ def pivoted_cholesky(A: Array, tolerance: float | None = None) -> tuple[int, Arr
     return int(rank), order.astype(np.intp) - 1
 
 
+@singledispatch
 def cholesky_solve(L: Array, B: Array) -> Array:
     """Solve LLᵀ X = B for ``B`` (n, t). Cost: 2n²t flops."""
     if B.size == 0:
@@ -302,6 +308,7 @@ def divide_by_cholesky(A: Array, L: Array) -> None:
     sygst(A.T, L.T, itype=1, lower=0, overwrite_a=1)
 
 
+@singledispatch
 def triangular_inverse(L: Array) -> None:
     """Overwrite the lower triangle of ``L`` (n, n) by its inverse. Cost: n³/3 flops, no memory."""
     (trtri,) = get_lapack_funcs(("trtri",), (L,))
@@ -311,6 +318,7 @@ def triangular_inverse(L: Array) -> None:
         raise SingularSystemError(msg)
 
 
+@singledispatch
 def triangular_product(L: Array, B: Array, *, in_place: bool = False) -> Array:
     """``L @ B`` for ``B`` (n, t), reading the lower triangle of ``L`` (n, n). Cost: n²t flops.
 
@@ -320,6 +328,7 @@ def triangular_product(L: Array, B: Array, *, in_place: bool = False) -> Array:
     return trmm(1.0, L.T, B, lower=0, trans_a=1, overwrite_b=in_place)
 
 
+@singledispatch
 def inverse_product(inverse: Array, B: Array, *, in_place: bool = False) -> Array:
     """(LLᵀ)⁻¹ B for ``B`` (n, t) from L⁻¹, a lower triangle (n, n). Cost: 2n²t flops."""
     (trmm,) = scipy.linalg.get_blas_funcs(("trmm",), (inverse, B))
@@ -335,6 +344,53 @@ def product(A: Array, B: Array) -> Array:
     """
     (gemm,) = scipy.linalg.get_blas_funcs(("gemm",), (A, B))
     return gemm(1.0, A.T, B, trans_a=1)
+
+
+@singledispatch
+def times(A: Array, B: Array) -> Array:
+    """``A @ B`` for ``A`` (m, n) and ``B`` (n, t). Cost: 2mnt flops."""
+    return A @ B
+
+
+@singledispatch
+def by_rows(A: Array, B: Array) -> Array:
+    """The same (m, t), stored by columns: what belongs to a column of ``B`` stands together."""
+    return (B.T @ A.T).T
+
+
+@singledispatch
+def transposed_times(A: Array, B: Array) -> Array:
+    """``A.T @ B`` for ``A`` (m, n) and ``B`` (m, t). Cost: 2mnt flops."""
+    return A.T @ B
+
+
+@singledispatch
+def squares_times(A: Array, F: Array) -> Array:
+    """A² F (m, t), with the squares of all numbers of ``A`` (m, n). Cost: 2mnt flops."""
+    return np.square(A) @ F
+
+
+@singledispatch
+def weighted_product(A: Array, factors: Array, B: Array) -> Array:
+    """A diag(factors) Bᵀ (m, q), where ``A`` (m, n) and ``B`` (q, n) are. Cost: 2mnq flops."""
+    return (A * factors) @ B.T
+
+
+@singledispatch
+def gram_of_columns(L: Array, columns: Array) -> Array:
+    """AᵀA (m, m) for some ``columns`` (m,) of the lower triangle of ``L`` (n, n): 2nm² flops."""
+    block = np.zeros((columns.size, columns.size), L.dtype)
+    for rows in blocks(L.shape[0], TILE):
+        part = L[rows, columns]
+        part[np.arange(rows.start, rows.stop)[:, None] < columns] = 0.0  # above the diagonal
+        block += part.T @ part
+    return block
+
+
+@singledispatch
+def subtract_outer(S: Array, x: Array, factor: float) -> None:
+    """Take factor·xxᵀ off ``S`` (m, m), for ``x`` (m,). Cost: 2m² flops."""
+    S -= np.outer(x, x) * S.dtype.type(factor)
 
 
 def sparse_product(A: Any, B: Array, out: Array) -> None:
@@ -372,6 +428,7 @@ def positive_inverse(L: Array) -> None:
         raise SingularSystemError(msg)
 
 
+@singledispatch
 def reciprocal_condition(L: Array, norm: float) -> float:
     """Estimate 1 / cond₁ of LLᵀ, whose 1-norm is ``norm``. Cost: a few n² flops."""
     (pocon,) = get_lapack_funcs(("pocon",), (L,))
@@ -379,6 +436,7 @@ def reciprocal_condition(L: Array, norm: float) -> float:
     return float(rcond)
 
 
+@singledispatch
 def symmetric_product(A: Array, v: Array) -> Array:
     """``A @ v`` for ``v`` (n,), reading the lower triangle of ``A`` only. Cost: 2n² flops."""
     (symv,) = scipy.linalg.get_blas_funcs(("symv",), (A, v))
@@ -395,6 +453,7 @@ def calm_blas(n: int) -> Iterator[None]:
         yield
 
 
+@singledispatch
 def solve_positive(S: Array, R: Array) -> Array:
     """``S⁻¹ R`` for a small positive definite ``S`` (m, m), destroyed, and ``R`` (m, t)."""
     with calm_blas(S.shape[0]):
@@ -415,6 +474,7 @@ def unit_near(peak: float) -> float:
 # --- passes over an n x n matrix ----------------------------------------------------------------
 
 
+@singledispatch
 def copy_triangle(A: Array, *, to_upper: bool) -> None:
     """Copy one strict triangle of ``A`` (n, n) onto the other, transposed."""
 
@@ -433,6 +493,52 @@ def copy_triangle(A: Array, *, to_upper: bool) -> None:
             A[rows, columns] = A[columns, rows].T
 
     for_each(copy, lower_tiles(A.shape[0]))
+
+
+@singledispatch
+def diagonal(A: Array) -> Array:
+    """The diagonal of ``A`` (n, n): a copy (n,)."""
+    return np.diagonal(A).copy()
+
+
+@singledispatch
+def set_diagonal(A: Array, values: Array | float) -> None:
+    """Write the diagonal of ``A`` (n, n): (n,), or the same number everywhere."""
+    np.fill_diagonal(A, values)
+
+
+@singledispatch
+def transposed_copy(A: Array) -> Array:
+    """The transpose of ``A`` (n, n), in memory of its own."""
+    return np.array(A.T, order="C")
+
+
+@singledispatch
+def scale_symmetric(A: Array, divisor: float, root: Array | None) -> None:
+    """Divide the lower triangle of ``A`` (n, n), and multiply it by root rootᵀ, (n,), if given."""
+
+    def scale(tile: tuple[slice, slice]) -> None:
+        rows, columns = tile
+        out = A[tile]
+        if divisor != 1.0:
+            out /= A.dtype.type(divisor)
+        if root is not None:
+            out *= root[rows, None]
+            out *= root[columns]
+
+    for_each(scale, lower_tiles(A.shape[0]))
+
+
+@singledispatch
+def add_symmetric_outer(A: Array, u: Array, z: Array) -> None:
+    """A ← A + uzᵀ + zuᵀ on the lower triangle of ``A`` (n, n), for ``u`` and ``z`` (n,)."""
+
+    def add(tile: tuple[slice, slice]) -> None:
+        rows, columns = tile
+        left = np.column_stack([u[rows], z[rows]])
+        A[tile] += left @ np.vstack([z[columns], u[columns]])
+
+    for_each(add, lower_tiles(A.shape[0]))
 
 
 def symmetric_of(A: Array) -> Array:
@@ -459,6 +565,7 @@ def clear_upper(A: Array) -> None:
         A[rows, rows.stop :] = 0.0
 
 
+@singledispatch
 def column_square_sums(L: Array) -> Array:
     """Sum over k ≥ i of ``L[k, i]²``, in float64, for a lower triangular ``L`` (n, n) → (n,)."""
     n = L.shape[0]
@@ -478,6 +585,7 @@ def column_square_sums(L: Array) -> Array:
     return sums
 
 
+@singledispatch
 def frobenius_norm(A: Array) -> float:
     """Frobenius norm of a symmetric matrix from its lower triangle."""
     totals: list[float] = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, singledispatch
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ _TRIDIAGONAL = hasattr(scipy.linalg.lapack, "dstevd")
 LARGEST_EIGENPROBLEM = 32_766
 
 
+@singledispatch
 def eigh(A: Array) -> tuple[Array, Array]:
     """Eigenvalues, ascending, and eigenvectors (columns) of a symmetric matrix, which is destroyed.
 

@@ -10,6 +10,7 @@ from scipy.linalg import LinAlgWarning
 __all__ = [
     "CellError",
     "CheckpointError",
+    "DeviceNotFoundError",
     "EmptyColumnWarning",
     "EstimateWarning",
     "ExportError",
@@ -121,6 +122,10 @@ class TableFileError(ValueError):
 
 class CheckpointError(ValueError):
     """A checkpoint cannot be read, or belongs to another fit."""
+
+
+class DeviceNotFoundError(RuntimeError):
+    """The device that was asked for is not there; the message says what was found."""
 
 
 class IllConditionedWarning(LinAlgWarning):

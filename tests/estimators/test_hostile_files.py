@@ -205,8 +205,8 @@ FOREIGN = {
     "a number of many digits": (_with(f'{{"format": {"9" * 5000}}}'), ["number that is none"]),
     "no version": (_with('{"format": true, "versions": {}, "object": {}}'), ["int is expected"]),
     "a later version": (
-        _with('{"format": 4, "versions": {"squareone": "7.0"}, "object": {}}'),
-        ["format 4", "squareone 7.0", "upgrade squareone"],
+        _with('{"format": 5, "versions": {"squareone": "7.0"}, "object": {}}'),
+        ["format 5", "squareone 7.0", "upgrade squareone"],
     ),
     "an impossible version": (
         _with('{"format": -1, "versions": {}, "object": {}}'),

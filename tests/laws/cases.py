@@ -23,6 +23,8 @@ SOLVERS = {"cholesky": False, "spectral": False, "svd": True, "gram": True, "kry
 class ForAnyFeatures(Kernel):
     """A kernel that is made for as many features as the rows have: laws run over several."""
 
+    fills_anywhere = True
+
     def __init__(self, make):
         self.make = make
 

@@ -9,3 +9,12 @@ from squareone import RLSClassifier, RLSRegressor
 def _small_residuals(monkeypatch):
     for estimator in (RLSRegressor, RLSClassifier):
         monkeypatch.setitem(estimator.__init__.__kwdefaults__, "tol", 1e-14)
+
+
+@pytest.fixture(autouse=True)
+def _on_device(request, monkeypatch):
+    device = request.config.getoption("--device")
+    if device is None:
+        return
+    for estimator in (RLSRegressor, RLSClassifier):
+        monkeypatch.setitem(estimator.__init__.__kwdefaults__, "device", device)

@@ -18,6 +18,8 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from ..arrays import Array
 from ..centers import Selector
+from ..devices import HOST, Place, open_place, place_or_host
+from ..devices.tensors import place_of_array
 from ..fitting import diagnostics
 from ..fitting.feature_scales import trial_rows, warn_of_scales
 from ..fitting.learned_kernel import check_rows, check_solver, kernel_search, stand_in
@@ -43,10 +45,11 @@ from ..solvers.registry import SOLVERS
 from ..targets import Labels, Responses
 from ..threads import one_core
 from . import validation
+from .array_libraries import ArrayKind, as_numpy, as_numpy_array, follows_rows, kind_of
 from .callbacks import fit_progress, set_callbacks
 from .fit_data import read
 from .fitted_estimator import FittedEstimator
-from .parameter_validation import CRITERIA, check_consistency
+from .parameter_validation import CRITERIA, check_consistency, check_place
 
 # Flops of each thread that take more than a second everywhere: progress is shown from the start.
 _LENGTHY = 1.5e11
@@ -93,6 +96,7 @@ class RegularisedLeastSquares(FittedEstimator):
         "alpha_per_target": ["boolean"],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
         "memory_limit": [None, str, Interval(Real, 0, None, closed="neither")],
+        "device": [None, str],
         "keep_factor": ["boolean"],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
@@ -117,6 +121,7 @@ class RegularisedLeastSquares(FittedEstimator):
         alpha_per_target: bool = False,
         validation_fraction: float = 0.1,
         memory_limit: float | str | None = None,
+        device: str | None = None,
         keep_factor: bool = True,
         random_state: Any = None,
         verbose: int = 0,
@@ -137,6 +142,7 @@ class RegularisedLeastSquares(FittedEstimator):
         self.alpha_per_target = alpha_per_target
         self.validation_fraction = validation_fraction
         self.memory_limit = memory_limit
+        self.device = device
         self.keep_factor = keep_factor
         self.random_state = random_state
         self.verbose = verbose
@@ -192,6 +198,9 @@ class RegularisedLeastSquares(FittedEstimator):
         try:
             request = self._request(X, y, sample_weight, groups)
             plan = request.plan()
+            kind = kind_of(X)
+            if kind is not None:
+                self._array_kind = kind
             warn_of_scales(
                 self,
                 [request.kernel],
@@ -202,7 +211,8 @@ class RegularisedLeastSquares(FittedEstimator):
             )
             lengthy = plan.chosen.flops > _LENGTHY * plan.task.threads
             cores = one_core() if _is_small(plan.task) else nullcontext()
-            with cores, fit_progress(self, X, y, sample_weight, lengthy=lengthy) as progress:
+            progress_of_fit = fit_progress(self, X, y, sample_weight, lengthy=lengthy)
+            with cores, request.place.active(), progress_of_fit as progress:
                 result, plan = fit(request, plan, progress)
                 self._remember(request, result, plan)
                 result.forget_checkpoint()
@@ -224,6 +234,19 @@ class RegularisedLeastSquares(FittedEstimator):
             kernel = stand_in(search)
         kernel.check_parameters()
         check_consistency(self, kernel, groups)
+        place, note = open_place(self.device)
+        if self.device is None:
+            place = place_of_array(X)
+        X, y, sample_weight, groups = (
+            as_numpy(came, name)
+            for came, name in (
+                (X, "X"),
+                (y, "y"),
+                (sample_weight, "sample_weight"),
+                (groups, "groups"),
+            )
+        )
+        check_place(self, place, kernel, X)
         selector = selector_of(self.centers, self.solver)
         came = read(self, X, y, sample_weight, given=validation.is_precomputed(kernel))
         kept, user_weights = came.kept, came.user_weights
@@ -268,6 +291,8 @@ class RegularisedLeastSquares(FittedEstimator):
             most_iterations=MOST_ITERATIONS if self.max_iter is None else int(self.max_iter),
             checkpoint=self.checkpoint,
             search=search,
+            place=place,
+            place_note=note,
         )
 
     def _kernel_search(self) -> KernelSearch | None:
@@ -370,26 +395,52 @@ class RegularisedLeastSquares(FittedEstimator):
     def _show(self, record: FitResult, plan: Plan) -> None:
         """Set the attributes that show what is recorded."""
         self._record, targets = record, record.targets
+        follow = self._follow
         self.kernel_ = record.sample.kernel
         if record.learned is not None:
             self.rounds_ = record.learned.rounds
         self.plan_ = plan
         self.n_iter_, self.residual_ = record.iterations, record.residual
-        self.alpha_ = record.alphas.copy() if record.per_target else float(record.alphas[0])
+        self.alpha_ = follow(record.alphas.copy()) if record.per_target else float(record.alphas[0])
         model = record.model
         if not isinstance(model, Hyperplane):
-            self.center_indices_ = model.indices
+            self.center_indices_ = follow(model.indices)
             if model.centers is not None:
-                self.centers_ = model.centers
+                self.centers_ = follow(model.centers)
         if record.sample.few_centers:
-            self.dropped_centers_ = record.dropped_centers
+            self.dropped_centers_ = follow(record.dropped_centers)
         if isinstance(targets, Labels):
             self.classes_ = targets.classes
             if targets.code is not None:
-                self.code_ = targets.code.matrix
+                self.code_ = follow(targets.code.matrix)
 
     def _recorded(self) -> FitResult:
         return super()._recorded()
+
+    def _place(self) -> Place:
+        found = getattr(self, "_record", None)
+        return HOST if found is None else place_or_host(found.device)
+
+    def _forget(self) -> None:
+        super()._forget()
+        if hasattr(self, "_array_kind"):
+            del self._array_kind
+
+    def _follow(self, found: Any) -> Any:
+        """What was learned as an array of the kind that the rows of the fit were."""
+        kind: ArrayKind | None = getattr(self, "_array_kind", None)
+        return found if kind is None else kind.made(found)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """With NumPy's arrays: a model goes where the library of its rows is not."""
+        state = super().__getstate__()
+        kind = state.pop("_array_kind", None)
+        if kind is None:
+            return state
+        return {
+            name: as_numpy_array(value, kind) if name.endswith("_") else value
+            for name, value in state.items()
+        }
 
     def __dir__(self) -> list[str]:
         # scikit-learn lists what it can read, and a notebook shows all that is listed: neither may
@@ -413,7 +464,8 @@ class RegularisedLeastSquares(FittedEstimator):
             )
             raise AttributeError(msg)
         found = self._of_decision_values(record.model.coefficients).T
-        return found[None] if isinstance(record.targets, Labels) and found.ndim == 1 else found
+        flat = isinstance(record.targets, Labels) and found.ndim == 1
+        return self._follow(found[None] if flat else found)
 
     @coef_.setter
     def coef_(self, values: Any) -> None:
@@ -430,7 +482,7 @@ class RegularisedLeastSquares(FittedEstimator):
         if isinstance(record.model, Hyperplane):
             msg = "dual_coef_ is for a kernel expansion, and this is a hyperplane: see coef_"
             raise AttributeError(msg)
-        return self._of_decision_values(record.model.coefficients)
+        return self._follow(self._of_decision_values(record.model.coefficients))
 
     @dual_coef_.setter
     def dual_coef_(self, values: Any) -> None:
@@ -445,7 +497,7 @@ class RegularisedLeastSquares(FittedEstimator):
         if isinstance(record.targets, Responses) and record.targets.vector:
             return float(record.model.intercepts[0])
         found = self._of_decision_values(record.model.intercepts[None, :])
-        return found if found.ndim == 1 else found[0]
+        return self._follow(found if found.ndim == 1 else found[0])
 
     @intercept_.setter
     def intercept_(self, values: Any) -> None:
@@ -501,7 +553,7 @@ class RegularisedLeastSquares(FittedEstimator):
     def loo_predictions_(self) -> Array:
         """Prediction (decision values for classifiers) at each row of the fit without that row."""
         record = self._recorded()
-        return record.targets.shaped(record.leave_one_out_values)
+        return self._follow(record.targets.shaped(record.leave_one_out_values))
 
     @property
     def effective_dof_(self) -> float | Array:
@@ -520,7 +572,7 @@ class RegularisedLeastSquares(FittedEstimator):
     def loo_residuals_(self) -> Array:
         """Targets less :attr:`loo_predictions_`; for classifiers those are columns of ±1."""
         record = self._recorded()
-        return record.targets.residuals(diagnostics.residuals(record))
+        return self._follow(record.targets.residuals(diagnostics.residuals(record)))
 
     @property
     def leverages_(self) -> Array:
@@ -530,7 +582,7 @@ class RegularisedLeastSquares(FittedEstimator):
         """
         record = self._recorded()
         found = diagnostics.leverages(record)
-        return found if record.per_target else found[:, 0]
+        return self._follow(found if record.per_target else found[:, 0])
 
     @property
     def gacv_(self) -> float | Array:
@@ -541,6 +593,7 @@ class RegularisedLeastSquares(FittedEstimator):
         found = diagnostics.gacv(self._recorded())
         return float(found[0]) if found.size == 1 else found
 
+    @follows_rows
     def influence(self, X: Any) -> Array:
         """How predictions at the rows of ``X`` would change if a training row were left out.
 
@@ -621,6 +674,11 @@ class RegularisedLeastSquares(FittedEstimator):
             msg = f"n={n!r}: a number of rows from 1 to {order.size} is expected, or None for all"
             raise ValueError(msg)
         return order[:n]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.array_api_support = not self._takes_tables
+        return tags
 
     # --- files ---
 

@@ -26,6 +26,7 @@ from ..selection.threshold import (
     metric_of_classes,
 )
 from ..targets import CODINGS, Coding, Labels
+from .array_libraries import follows_rows
 from .base import RegularisedLeastSquares
 from .mixins import ClassificationMixin
 
@@ -74,6 +75,11 @@ class RLSClassifier(ClassificationMixin, RegularisedLeastSquares):
         Share of the rows held out by ``criterion="holdout"``.
     memory_limit : int, str or None, default=None
         Bytes, or a text such as ``"2GiB"``; by default what the machine has free.
+    device : {"cpu", "cuda", "cuda:1", "auto"} or None, default=None
+        Where kernel matrices are made and factored: in the machine's memory, or on a GPU, by
+        PyTorch (the extra ``torch``). ``"auto"``: the first GPU, or the CPU where there is none,
+        and the plan says which. None: where the rows are, if they are tensors on a GPU (with
+        scikit-learn's ``array_api_dispatch``), or else the CPU.
     keep_factor : bool, default=True
         Keep the factorisation for what is asked later.
     random_state : int, RandomState instance or None, default=None
@@ -185,6 +191,7 @@ n_features_in_, feature_names_in_
         alpha_per_target: bool = False,
         validation_fraction: float = 0.1,
         memory_limit: float | str | None = None,
+        device: str | None = None,
         keep_factor: bool = True,
         random_state: Any = None,
         verbose: int = 0,
@@ -210,6 +217,7 @@ n_features_in_, feature_names_in_
             alpha_per_target=alpha_per_target,
             validation_fraction=validation_fraction,
             memory_limit=memory_limit,
+            device=device,
             keep_factor=keep_factor,
             random_state=random_state,
             verbose=verbose,
@@ -227,6 +235,7 @@ n_features_in_, feature_names_in_
     # --- probabilities ---
 
     @available_if(_calibrates)
+    @follows_rows
     def predict_proba(self, X: Any) -> Array:
         """Probabilities of the classes, or of each label, calibrated on the leave-one-out values.
 
@@ -265,6 +274,7 @@ n_features_in_, feature_names_in_
         return self._probabilities(self._values(X))
 
     @available_if(_calibrates)
+    @follows_rows
     def predict_log_proba(self, X: Any) -> Array:
         """Logarithms of :meth:`predict_proba`.
 
@@ -291,7 +301,7 @@ n_features_in_, feature_names_in_
         (2, 3)
         """
         with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
+            return np.log(self._probabilities(self._values(X)))
 
     @property
     def calibration_(self) -> Calibration:

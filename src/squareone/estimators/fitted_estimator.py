@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import Array
+from ..devices import HOST, Place
 from ..kernels import Gaussian, Kernel
 from ..kernels.names import BY_NAME
 from ..parameters import NamedParameters
@@ -115,7 +116,13 @@ class FittedEstimator(NamedParameters):
 
     def _values(self, X: Any) -> Array:
         """f at the rows of X → (n, t)."""
-        return self._recorded().model.values(self._rows(X))
+        rows = self._rows(X)
+        with self._place().active():
+            return self._recorded().model.values(rows)
+
+    def _place(self) -> Place:
+        """Where kernel values of new rows are computed."""
+        return HOST
 
     # --- files ---
 

@@ -9,6 +9,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from ..arrays import Array
 from ..targets import CODINGS, Coding, Labels, OneVsAll, Responses
 from ..targets.target_validation import check_responses, coded_labels, weights_of_classes
+from .array_libraries import follows_rows
 from .fitted_estimator import FittedEstimator
 
 
@@ -18,6 +19,7 @@ class ClassificationMixin(ClassifierMixin, FittedEstimator):
     class_weight: Any
     coding: str | Coding
 
+    @follows_rows
     def decision_function(self, X: Any) -> Array:
         """Decision values: above zero means the second class, or the label; the largest class wins.
 
@@ -45,6 +47,7 @@ class ClassificationMixin(ClassifierMixin, FittedEstimator):
         values = self._values(X)
         return self._recorded().targets.shaped(values)
 
+    @follows_rows
     def predict(self, X: Any) -> Array:
         """Predict classes, or an indicator matrix.
 

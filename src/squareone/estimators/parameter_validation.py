@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
+from ..devices import HOST, Place
 from ..kernels import Kernel, Linear
 from ..solvers.registry import SOLVERS, listed, takes_centers
 
@@ -67,4 +69,28 @@ def check_consistency(estimator: Any, kernel: Kernel, groups: Any) -> None:
         raise ValueError(msg)
     if groups is not None and estimator.cv is None:
         msg = "groups were given, but cv is None: pass a splitter such as GroupKFold() as cv"
+        raise ValueError(msg)
+
+
+def check_place(estimator: Any, place: Place, kernel: Kernel, X: Any) -> None:
+    """Refuse what is not worked on anywhere but in the machine's memory."""
+    if place is HOST:
+        return
+    if issparse(X):
+        msg = (
+            f"X is a sparse matrix, and on {place.name} rows are dense: leave device=None, or pass "
+            "X.toarray()"
+        )
+        raise TypeError(msg)
+    if not kernel.fills_anywhere:
+        msg = (
+            f"{kernel} is written for NumPy's arrays, its fills_anywhere is False, and device asks "
+            f"for {place.name}: leave device=None, or write fill with squareone.devices.namespace"
+        )
+        raise TypeError(msg)
+    if estimator.centers is not None or takes_centers(estimator.solver):
+        msg = (
+            f"device={estimator.device!r} is for fits with all rows as centers, and centers were "
+            "asked for: leave device=None, or centers=None and solver='auto'"
+        )
         raise ValueError(msg)

@@ -17,6 +17,7 @@ from ..fitting.result import FitResult
 from ..kernels import Kernel
 from ..models.jackknife_intervals import METHODS
 from ..planning import Plan
+from .array_libraries import follows_rows
 from .base import RegularisedLeastSquares
 from .mixins import RegressionMixin
 
@@ -78,6 +79,11 @@ class RLSRegressor(RegressionMixin, RegularisedLeastSquares):
     memory_limit : int, str or None, default=None
         Bytes, or a text such as ``"2GiB"``; by default what the machine has free. What does not
         fit is refused before it is allocated.
+    device : {"cpu", "cuda", "cuda:1", "auto"} or None, default=None
+        Where kernel matrices are made and factored: in the machine's memory, or on a GPU, by
+        PyTorch (the extra ``torch``). ``"auto"``: the first GPU, or the CPU where there is none,
+        and the plan says which. None: where the rows are, if they are tensors on a GPU (with
+        scikit-learn's ``array_api_dispatch``), or else the CPU.
     keep_factor : bool, default=True
         Keep the factorisation (n² numbers with a kernel), so that what was not needed by the fit
         can be computed later. It is never pickled.
@@ -235,6 +241,7 @@ class RLSRegressor(RegressionMixin, RegularisedLeastSquares):
         alpha_per_target: bool = False,
         validation_fraction: float = 0.1,
         memory_limit: float | str | None = None,
+        device: str | None = None,
         keep_factor: bool = True,
         random_state: Any = None,
         verbose: int = 0,
@@ -257,6 +264,7 @@ class RLSRegressor(RegressionMixin, RegularisedLeastSquares):
             alpha_per_target=alpha_per_target,
             validation_fraction=validation_fraction,
             memory_limit=memory_limit,
+            device=device,
             keep_factor=keep_factor,
             random_state=random_state,
             verbose=verbose,
@@ -268,6 +276,7 @@ class RLSRegressor(RegressionMixin, RegularisedLeastSquares):
         )
         self.scale = scale
 
+    @follows_rows
     def predict(self, X: Any, return_std: bool = False) -> Array | tuple[Array, Array]:
         """Predict targets, and how sure the Gaussian process behind the model is of them.
 
@@ -299,12 +308,14 @@ class RLSRegressor(RegressionMixin, RegularisedLeastSquares):
         """
         record = self._recorded()
         rows = self._rows(X)
-        values = record.targets.shaped(record.model.values(rows))
+        with self._place().active():
+            values = record.targets.shaped(record.model.values(rows))
         if not return_std:
             return values
         deviations = diagnostics.standard_deviations(record, rows, noise=False)
         return values, record.targets.shaped(deviations)
 
+    @follows_rows
     def predict_interval(
         self,
         X: Any,

@@ -6,6 +6,7 @@ New rows are an array (m, d) or a CSR matrix, whatever the rows of the fit are.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import wraps
 from numbers import Real
 from typing import Any
 
@@ -36,6 +37,18 @@ FEW_LEFT_OUT, INTERVAL_ROWS = 4000, 1000
 _BLOCK = 8_388_608
 
 
+def _where_fitted(function: Callable[..., Array]) -> Callable[..., Array]:
+    """A function of a record, whose kernel values are computed where those of the fit were."""
+
+    @wraps(function)
+    def there(record: FitResult, *args: Any, **named: Any) -> Array:
+        with record.place().active():
+            return function(record, *args, **named)
+
+    return there
+
+
+@_where_fitted
 def intervals(
     record: FitResult,
     X: Any,
@@ -182,6 +195,7 @@ def _errors_of(record: FitResult, some: Array | None) -> Array:
     return record.columns[record.kept[some]] - record.left_out_values_of(some)
 
 
+@_where_fitted
 def standard_deviations(record: FitResult, X: Any, *, noise: bool) -> Array:
     """Of the posterior of f, or of a new y, at rows ``X`` (m, d) → (m, t), in the units of y."""
     result = np.empty((X.shape[0], record.alphas.size), X.dtype)
@@ -196,6 +210,7 @@ def standard_deviations(record: FitResult, X: Any, *, noise: bool) -> Array:
     return result
 
 
+@_where_fitted
 def influence(record: FitResult, X: Any) -> Array:
     """f_{−i}(x) − f(x) (m, n, t): what leaving out each of the user's rows changes."""
     record.check_rows()

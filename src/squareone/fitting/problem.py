@@ -16,6 +16,7 @@ import numpy as np
 from ..arrays import Array, power_of_two
 from ..centers import Selector
 from ..centers.chosen_centers import draw_rows
+from ..devices import active_place
 from ..kernels import Kernel, Linear, Precomputed
 from ..kernels.base import check_range
 from ..kernels.precomputed import copy_symmetric
@@ -83,7 +84,7 @@ class Sample:
         """Weights and intercept."""
         return Weighting.of(self.X.shape[0], self.weights, self.intercept, self.X.dtype)
 
-    def system(self, dtype: np.dtype | None = None, K: Array | None = None) -> SymmetricSystem:
+    def system(self, dtype: np.dtype | None = None, K: Any = None) -> SymmetricSystem:
         """The kernel matrix made ready, in another precision if asked.
 
         ``K`` (n, n) is that matrix where it is there already: it is taken over.
@@ -99,7 +100,7 @@ class Sample:
         unit = 1.0
         if self.given:
             unit = 1.0 if dtype == X.dtype else power_of_two(np.diagonal(X))
-            K = copy_symmetric(X, dtype, unit)
+            K = active_place().taken(copy_symmetric(X, dtype, unit))
         elif K is None:
             check_range(self.kernel, X)
             unit = 1.0 if dtype == X.dtype else power_of_two(self.kernel.diagonal(X))

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..centers import Given, KMeans, Selector, Uniform, selector_from
+from ..devices import HOST, Place
 from ..kernels import Kernel, Linear, Precomputed
 from ..kernels.names import other_kernels
 from ..kernels.widths import free_width
@@ -186,6 +187,10 @@ class FitRequest:
         Where the kernel is still to be chosen; ``kernel`` then only stands for its cost.
     pool : array (p,) or None
         Rows of the fit among which it was chosen.
+    place : Place
+        Where kernel matrices are made.
+    place_note : str
+        What there is to say about that.
     """
 
     X: Any
@@ -213,6 +218,8 @@ class FitRequest:
     checkpoint: str | os.PathLike[str] | None
     search: KernelSearch | None = None
     pool: Array | None = None
+    place: Place = HOST
+    place_note: str = ""
 
     @property
     def given(self) -> bool:
@@ -250,15 +257,18 @@ class FitRequest:
             centers=self.centers.count,
             without_rows=not self.criterion.holds_out,
             per_target=self.per_target,
+            device=self.place.name,
         )
 
     def plan(self) -> Plan:
         """Which solver, and why. Cost: microseconds."""
-        centers, limit = self.centers, bytes_allowed(self.memory_limit)
+        centers, limit = self.centers, bytes_allowed(self.memory_limit, self.place)
         task = centers.planned(self.task(), limit)
         plan = make_plan(task, self.solver, limit)
         relevance = task.d > 1 and not task.sparse
         plan = replace(plan, untried=other_kernels(self.kernel, relevance=relevance))
+        if self.place_note:
+            plan = replace(plan, reason=f"{plan.reason}; {self.place_note}")
         if centers.automatic:
             plan = replace(plan, reason=f"{plan.reason}; {centers.why(plan)}")
         if self.checkpoint is not None and not plan.task.centers:

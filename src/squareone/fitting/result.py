@@ -14,6 +14,7 @@ from typing import Any, Self
 import numpy as np
 
 from ..arrays import Array
+from ..devices import Place, place_or_host
 from ..errors import EstimateWarning, MemoryLimitError
 from ..models import Hyperplane, KernelExpansion
 from ..models.probabilities import Calibration
@@ -91,6 +92,7 @@ class FitResult:
     steps: list[Step]
     keep_factor: bool
     memory_limit: float | str | None
+    device: str
     per_target: bool
     sample: Sample
     unit: float
@@ -126,6 +128,7 @@ class FitResult:
         self.steps = solution.steps
         self.keep_factor = request.keep_factor
         self.memory_limit = request.memory_limit
+        self.device = request.place.name
         self.per_target = problem.objective.per_target
         # the model's own copy of the rows, where it has one: the user's may change
         rows = None if problem.few_centers else getattr(solution.model, "centers", None)
@@ -239,7 +242,7 @@ class FitResult:
 
         Cost: nothing, or n²d + n³/3 flops and n² numbers to make it again.
         """
-        with self._lock:
+        with self._lock, self.place().active():
             outermost = self._factor is None
             self._factor = self._kept_or_made(name)
             try:
@@ -247,6 +250,10 @@ class FitResult:
             finally:
                 if outermost and not self.keep_factor:
                     self._factor = None
+
+    def place(self) -> Place:
+        """Where matrices of the fit are; the machine's memory where there is no such place."""
+        return place_or_host(self.device)
 
     def _kept_or_made(self, name: str) -> Factor:
         if _not_computing.get():
@@ -278,7 +285,7 @@ class FitResult:
 
     def check_memory(self, name: str, needed: float) -> None:
         """Refuse to allocate so many bytes for a factorisation where they are not there."""
-        allowed = bytes_allowed(self.memory_limit)
+        allowed = bytes_allowed(self.memory_limit, self.place())
         if needed > allowed:
             msg = (
                 f"{name} has to factor the kernel matrix of {self.kept.size:,} rows again: "

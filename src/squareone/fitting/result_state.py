@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arrays import Array
+from ..devices import known_place
 from ..kernels import Kernel, Linear, Precomputed
 from ..models import Hyperplane, KernelExpansion
 from ..models.probabilities import CALIBRATIONS
@@ -70,8 +71,8 @@ def state_of(result: FitResult) -> dict[str, Any]:
         - ``class_weights`` (k,) or None: what ``weights`` were multiplied by
         - ``learned``: see :func:`~squareone.fitting.learned_kernel_state.of_learned_kernel`; None
           where the kernel was given
-        - ``calibrated_by``, ``scale``, ``keep_factor`` and ``memory_limit``: parameters of
-          the fit
+        - ``calibrated_by``, ``scale``, ``keep_factor``, ``memory_limit`` and ``device``:
+          parameters of the fit
     """
     result.compute_before_saving()
     objective = result.objective_to_save()
@@ -112,6 +113,7 @@ def state_of(result: FitResult) -> dict[str, Any]:
         "learned": result.learned and of_learned_kernel(result.learned),
         "keep_factor": bool(result.keep_factor),
         "memory_limit": result.memory_limit,
+        "device": result.device,
     }
 
 
@@ -170,6 +172,9 @@ def fill_from(result: FitResult, found: Fields) -> None:
         result.keep_factor = found.take("keep_factor", bool)
         limited = found.given("memory_limit")
         result.memory_limit = found.take("memory_limit", str, float) if limited else None
+        result.device = found.take("device", str)
+        if result.device and not known_place(result.device):
+            refuse(found.where, f"device {result.device!r} is not known")
     result._factor = None
 
 

@@ -13,6 +13,7 @@ from sklearn.base import clone
 from sklearn.utils import check_array
 
 from ..arrays import Array
+from ..devices import namespace
 from ..errors import ScaleError
 from ..parameters import NamedParameters
 from ..rows import Stream, canonical, rows_of
@@ -42,6 +43,10 @@ class Kernel(NamedParameters):
 
     #: Whether it can be evaluated on rows.
     has_formula: bool = True
+
+    #: Whether :meth:`fill` is written for arrays of any kind, by their
+    #: :func:`~squareone.devices.namespace`.
+    fills_anywhere: bool = False
 
     #: Whether :meth:`peak` asks for nothing but the largest magnitude of the rows.
     peak_by_rows: bool = False
@@ -215,6 +220,8 @@ class Constant(Kernel):
            [5., 7.]])
     """
 
+    fills_anywhere = True
+
     def __init__(self, value: float = 1.0) -> None:
         self.value = value
 
@@ -255,6 +262,10 @@ class _Pair(Kernel):
         self.first = first
         self.second = second
 
+    @property
+    def fills_anywhere(self) -> bool:  # type: ignore[override]
+        return self.first.fills_anywhere and self.second.fills_anywhere
+
     def check_parameters(self) -> None:
         for side in ("first", "second"):
             term = getattr(self, side)
@@ -285,7 +296,7 @@ class _Pair(Kernel):
     def _both(self, left: _Both, right: _Both, out: Array) -> Array:
         """Fill ``out`` with the first kernel; return the second one's tile."""
         self.first.fill(left.first, right.first, out)
-        scratch = np.empty_like(out)
+        scratch = namespace(out).empty_like(out)
         self.second.fill(left.second, right.second, scratch)
         return scratch
 

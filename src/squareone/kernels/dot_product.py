@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array
+from ..devices import namespace
 from ..rows import Rows, rows_of
 from .base import Kernel, check_positive
 
@@ -27,6 +28,8 @@ class Linear(Kernel):
     array([[5., 2.],
            [2., 1.]])
     """
+
+    fills_anywhere = True
 
     def check_parameters(self) -> None:
         return
@@ -65,6 +68,7 @@ class Cosine(Kernel):
     """
 
     peak_by_rows = True
+    fills_anywhere = True
 
     def check_parameters(self) -> None:
         return
@@ -105,6 +109,8 @@ class Polynomial(Kernel):
     array([[ 4.,  9.],
            [ 9., 25.]])
     """
+
+    fills_anywhere = True
 
     def __init__(self, degree: int = 3, gamma: float | None = None, coef0: float = 1.0) -> None:
         self.degree = degree
@@ -152,8 +158,11 @@ class Polynomial(Kernel):
 
 def _raise_in_place(values: Array, power: int) -> None:
     """``values ** power`` by repeated squaring: NumPy's power calls the math library per number."""
-    base = values.copy() if power & (power - 1) else None  # needed unless power is 2^k
+    xp, base = namespace(values), None
+    if power & (power - 1):  # needed unless power is 2^k
+        base = xp.empty_like(values)
+        base[...] = values
     for bit in bin(power)[3:]:
-        np.square(values, out=values)
+        xp.square(values, out=values)
         if bit == "1" and base is not None:
             values *= base

@@ -28,6 +28,7 @@ class Precomputed(Kernel):
     """
 
     has_formula = False
+    fills_anywhere = True
 
     def check_parameters(self) -> None:
         return

@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.base import clone
 
 from ..arrays import Array, unit_near
+from ..devices import namespace
 from ..rows import Rows, rows_of
 from ..rows.base import Lifted
 from .base import Kernel, check_positive
@@ -45,6 +46,7 @@ class Stationary(Kernel):
     _metric_axes: tuple[int, ...] = (1, 2)
 
     peak_by_rows = True
+    fills_anywhere = True
 
     #: The exponent at width s is that at width 1 over s to this power.
     power: int
@@ -228,7 +230,8 @@ class _Euclidean(Stationary):
 
     def exponents(self, left: Lifted, right: Lifted, out: Array) -> None:
         left.cross(right, out)
-        np.minimum(out, 0.0, out=out)  # rounding may leave a square below zero
+        # rounding may leave a square below zero
+        namespace(out).clip(out, None, 0.0, out=out)
 
 
 class Gaussian(_Euclidean):
@@ -338,10 +341,10 @@ class Gaussian(_Euclidean):
             super().fill(left, right, out)
             return
         left.cross(right, out)  # a value above one is so by rounding, as those below may be
-        np.exp(out, out=out)
+        self.of_exponents(out)
 
     def of_exponents(self, out: Array) -> None:
-        np.exp(out, out=out)
+        namespace(out).exp(out, out=out)
 
 
 class Matern(_Euclidean):
@@ -384,17 +387,18 @@ class Matern(_Euclidean):
             raise ValueError(msg)
 
     def of_exponents(self, out: Array) -> None:
+        xp = namespace(out)
         out *= -4.0 * self.nu  # s² with s = √(2ν) r
-        np.sqrt(out, out=out)
+        xp.sqrt(out, out=out)
         if self.nu == 0.5:
-            np.negative(out, out=out)
-            np.exp(out, out=out)
+            xp.negative(out, out=out)
+            xp.exp(out, out=out)
             return
         polynomial = out + 1.0
         if self.nu == 2.5:
-            polynomial += np.square(out) / 3.0
-        np.negative(out, out=out)
-        np.exp(out, out=out)
+            polynomial += xp.square(out) / 3.0
+        xp.negative(out, out=out)
+        xp.exp(out, out=out)
         out *= polynomial
 
 
@@ -449,7 +453,8 @@ class Laplacian(Stationary):
         return self.left(Y, origin)
 
     def exponents(self, left: Rows, right: Rows, out: Array) -> None:
-        np.negative(left.city_block(right), out=out, casting="same_kind")
+        out[...] = left.city_block(right)
+        out *= -1.0
 
     def of_exponents(self, out: Array) -> None:
-        np.exp(out, out=out)
+        namespace(out).exp(out, out=out)

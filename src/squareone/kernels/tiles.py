@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arrays import TILE, Array, blocks, lower_tiles
+from ..arrays import TILE, Array, blocks, set_diagonal
+from ..devices import HOST, active_place
 from ..rows import rows_of
-from ..threads import for_each
 
 if TYPE_CHECKING:
+    from ..devices import Place
     from .base import Kernel
 
 
@@ -39,50 +40,54 @@ def kernel_matrix(
     both_triangles: bool,
     dtype: np.dtype | None = None,
     unit: float = 1.0,
-) -> Array:
+) -> Any:
     """k / unit between all rows of ``X`` (n, d) → (n, n), of which the lower triangle is computed.
 
     The diagonal is :meth:`Kernel.diagonal`, so a row is at distance exactly zero from itself. In
-    another ``dtype`` than that of the rows every tile is computed in theirs and rounded once.
+    another ``dtype`` than that of the rows every tile is computed in theirs and rounded once. The
+    matrix is made in the active place; with ``both_triangles`` always in the machine's memory.
 
     Cost: n²d/2 multiplications, fewer if ``X`` is sparse, and n²/2 evaluations; no temporary beyond
     prepared rows and a tile per core.
     """
-    n = X.shape[0]
-    origin = origin_of(X)
-    left, right = kernel.left(X, origin), kernel.right(X, origin)
+    n, place = X.shape[0], HOST if both_triangles else active_place()
+    dtype = np.dtype(dtype or X.dtype)
+    origin, rows_here = origin_of(X), place.taken(X)
+    left, right = kernel.left(rows_here, origin), kernel.right(rows_here, origin)
     diagonal = kernel.diagonal(X)
-    K = np.empty((n, n), dtype or X.dtype)
-    diagonal = (diagonal / diagonal.dtype.type(unit)).astype(K.dtype)
+    K = place.empty((n, n), dtype)
+    diagonal = (diagonal / diagonal.dtype.type(unit)).astype(dtype)
 
     def fill(tile: tuple[slice, slice]) -> None:
         rows, columns = tile
         out = K[rows, columns]
-        if K.dtype == X.dtype and unit == 1.0:
+        if dtype == X.dtype and unit == 1.0:
             kernel.fill(left[rows], right[columns], out)
         else:
-            exact = np.empty(out.shape, X.dtype)
+            exact = place.empty(tuple(out.shape), X.dtype)
             kernel.fill(left[rows], right[columns], exact)
-            np.multiply(exact, 1.0 / unit, out=out, casting="same_kind")
+            exact *= 1.0 / unit
+            out[...] = exact
         if rows == columns:
             if both_triangles:  # the two halves of a product tile may differ in the last bit
                 upper = np.triu_indices(out.shape[0], 1)
                 out[upper] = out.T[upper]
-            np.fill_diagonal(out, diagonal[rows])
+            set_diagonal(out, diagonal[rows])
         elif both_triangles:
             K[columns, rows] = out.T
 
-    for_each(fill, lower_tiles(n))
+    place.for_each(fill, place.lower_tiles(n))
     return K
 
 
-def lower_triangle(kernel: Kernel, X: Any, fill: Callable[[Any, Any, Array], None]) -> Array:
+def lower_triangle(kernel: Kernel, X: Any, fill: Callable[[Any, Any, Any], None]) -> Any:
     """What ``fill`` writes between all rows of ``X`` (n, d), prepared by ``kernel``: (n, n)."""
-    origin = origin_of(X)
-    left, right = kernel.left(X, origin), kernel.right(X, origin)
-    result = np.empty((X.shape[0], X.shape[0]), X.dtype)
-    for_each(
-        lambda tile: fill(left[tile[0]], right[tile[1]], result[tile]), lower_tiles(X.shape[0])
+    n, place = X.shape[0], active_place()
+    origin, rows = origin_of(X), place.taken(X)
+    left, right = kernel.left(rows, origin), kernel.right(rows, origin)
+    result = place.empty((n, n), X.dtype)
+    place.for_each(
+        lambda tile: fill(left[tile[0]], right[tile[1]], result[tile]), place.lower_tiles(n)
     )
     return result
 
@@ -92,12 +97,13 @@ def kernel_rectangle(kernel: Kernel, X: Any, Y: Any) -> Array:
 
     Cost: n·m·d multiplications, fewer if ``Y`` is sparse.
     """
-    origin = origin_of(Y)
+    origin, place = origin_of(Y), active_place()
+    dtype, X, Y = X.dtype, place.taken(X), place.taken(Y)
     right = kernel.right(Y, origin)
-    K = np.empty((X.shape[0], Y.shape[0]), X.dtype)
+    K = place.empty((X.shape[0], Y.shape[0]), dtype)
     for part, rows in _stored_alike(X, Y):
-        _fill_rectangle(kernel, kernel.left(rows, origin), right, K[part])
-    return K
+        _fill_rectangle(kernel, kernel.left(rows, origin), right, K[part], place)
+    return place.fetched(K)
 
 
 def kernel_columns(kernel: Kernel, X: Any) -> Callable[[Any], Array]:
@@ -113,20 +119,20 @@ def kernel_columns(kernel: Kernel, X: Any) -> Callable[[Any], Array]:
 
     def columns(Y: Any) -> Array:
         K = np.empty((X.shape[0], Y.shape[0]), X.dtype)
-        _fill_rectangle(kernel, left, kernel.right(Y, origin), K)
+        _fill_rectangle(kernel, left, kernel.right(Y, origin), K, HOST)
         return K
 
     return columns
 
 
-def _fill_rectangle(kernel: Kernel, left: Any, right: Any, K: Array) -> None:
+def _fill_rectangle(kernel: Kernel, left: Any, right: Any, K: Any, place: Place) -> None:
     """Write k between prepared rows into ``K`` (n, m), tile by tile."""
 
     def fill(tile: tuple[slice, slice]) -> None:
         kernel.fill(left[tile[0]], right[tile[1]], K[tile])
 
-    sides = blocks(K.shape[0], TILE), blocks(K.shape[1], TILE)
-    for_each(fill, [(i, j) for i in sides[0] for j in sides[1]])
+    sides = blocks(K.shape[0], place.tile), blocks(K.shape[1], place.tile)
+    place.for_each(fill, [(i, j) for i in sides[0] for j in sides[1]])
 
 
 def kernel_product(kernel: Kernel, X: Any, Y: Any, C: Array) -> Array:
@@ -138,23 +144,25 @@ def kernel_product(kernel: Kernel, X: Any, Y: Any, C: Array) -> Array:
     Cost: n·m·(d + t) multiplications; memory for a tile and a block of rows per core, whatever n
     and m are.
     """
-    n, t = X.shape[0], C.shape[1]
-    queries, centers = rows_of(X), rows_of(Y)
+    n, t, place, dtype = X.shape[0], C.shape[1], active_place(), X.dtype
     origin = origin_of(Y)
+    X, Y, C = place.taken(X), place.taken(Y), place.taken(C)
+    queries, centers = rows_of(X), rows_of(Y)
     right = kernel.right(Y, origin)
-    columns = blocks(Y.shape[0], TILE)
-    result = np.empty((n, t), X.dtype)
+    columns = blocks(Y.shape[0], place.tile)
+    result = np.empty((n, t), dtype)
 
     def rows_of_result(rows: slice) -> None:
         left = kernel.left(queries[rows].like(centers).X, origin)
-        tile = np.empty((rows.stop - rows.start) * TILE, X.dtype)
-        total = np.zeros((rows.stop - rows.start, t))
+        tile = place.empty(((rows.stop - rows.start) * place.tile,), dtype)
+        total = place.empty((rows.stop - rows.start, t), np.float64)
+        total[...] = 0.0
         for block in columns:
             width = block.stop - block.start
             out = tile[: total.shape[0] * width].reshape(total.shape[0], width)
             kernel.fill(left, right[block], out)
             total += out @ C[block]
-        result[rows] = total
+        result[rows] = place.fetched(total)
 
-    for_each(rows_of_result, blocks(n, TILE))
+    place.for_each(rows_of_result, blocks(n, place.tile))
     return result

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from ..arrays import Array, lower_tiles
-from ..threads import for_each
+from ..arrays import Array, set_diagonal
+from ..devices import active_place
 from .base import Kernel
 from .stationary import Stationary
 from .tiles import kernel_matrix, lower_triangle
@@ -68,7 +68,8 @@ class WidthFamily:
         self.X = X
         # widths are multiples of this: one number, or one for every feature
         self.shape = shape
-        self._exponents: Array | None = None
+        self._place = active_place()
+        self._exponents: Any = None
         if isinstance(kernel, Stationary):
             at_one = with_width(kernel, name, shape)
             assert isinstance(at_one, Stationary)
@@ -78,7 +79,7 @@ class WidthFamily:
         """The kernel at a width of ``scale`` times the shape."""
         return with_width(self.kernel, self.name, scale * self.shape)
 
-    def matrix(self, scale: float, dtype: np.dtype | None = None) -> Array:
+    def matrix(self, scale: float, dtype: np.dtype | None = None) -> Any:
         """The lower triangle of the kernel matrix (n, n) at that width, rounded to ``dtype``."""
         kernel = self.at(scale)
         dtype = dtype or self.X.dtype
@@ -86,13 +87,15 @@ class WidthFamily:
             return kernel_matrix(kernel, self.X, both_triangles=False, dtype=dtype)
         assert isinstance(kernel, Stationary)
         exponents, factor = self._exponents, scale**-kernel.power
-        K = np.empty(exponents.shape, dtype)
+        factor = float(self.X.dtype.type(factor))
+        n, place = self.X.shape[0], self._place
+        K = place.empty((n, n), dtype)
 
         def fill(tile: tuple[slice, slice]) -> None:
-            exact = exponents[tile] * exponents.dtype.type(factor)
+            exact = exponents[tile] * factor
             kernel.of_exponents(exact)
             K[tile] = exact
 
-        for_each(fill, lower_tiles(K.shape[0]))
-        np.fill_diagonal(K, 1.0)
+        place.for_each(fill, place.lower_tiles(n))
+        set_diagonal(K, 1.0)
         return K

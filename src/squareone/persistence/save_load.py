@@ -15,7 +15,7 @@ from . import Fields, Reader, Writer, read, write
 from .known_classes import is_estimator, known
 
 #: Changes whenever an older version of this program could not read what is written.
-FORMAT = 3
+FORMAT = 4
 
 # Letters of a message about a file.
 _LONGEST = 500

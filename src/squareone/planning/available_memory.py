@@ -7,6 +7,8 @@ import re
 from numbers import Real
 from pathlib import Path
 
+from ..devices import HOST, Place
+
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 # Control groups of both kinds: where they are, the file of the limit and that of the use.
 _CGROUPS = [
@@ -16,10 +18,11 @@ _CGROUPS = [
 _SI_UNITS = {"K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 
 
-def memory_limit(limit: float | str | None) -> float:
-    """Bytes from a number, a text such as ``"2GiB"``, or None: what is free on this machine."""
+def memory_limit(limit: float | str | None, place: Place = HOST) -> float:
+    """Bytes from a number, a text such as ``"2GiB"``, or None: what is free where matrices are."""
     if limit is None:
-        return free_memory()
+        free = place.free_memory()
+        return free_memory() if free is None else free
     if isinstance(limit, Real) and not isinstance(limit, bool):
         if limit > 0:
             return float(limit)

@@ -179,10 +179,11 @@ class Plan:
         seen = "a precomputed kernel" if task.given else f"{task.d:,} features, {kernel}"
         if task.sparse:
             seen = f"{task.d:,} features ({task.stored:,} numbers stored), {kernel}"
+        where = f"on {task.device}, its " if task.device else ""
         columns = "1 target column" if task.t == 1 else f"{task.t:,} target columns"
         return (
             f"{task.n:,} rows, {seen}, {columns}, float{8 * task.itemsize}, "
-            f"memory limit {readable(self.memory_limit)}"
+            f"{where}memory limit {readable(self.memory_limit)}"
         )
 
     def _remarks(self) -> list[str]:
@@ -261,7 +262,15 @@ def make_plan(task: Task, requested: str, memory_limit: float) -> Plan:
 
 def _candidates(task: Task) -> list[Candidate]:
     """What can be taken: with centers, or exactly."""
-    return center_candidates(task) if task.centers else exact_candidates(task)
+    found = center_candidates(task) if task.centers else exact_candidates(task)
+    return [_where_it_runs(c, task) for c in found]
+
+
+def _where_it_runs(candidate: Candidate, task: Task) -> Candidate:
+    """Refused where its matrices cannot be on the device that was asked for."""
+    if not task.device or SOLVERS[candidate.solver].on_devices or candidate.refused:
+        return candidate
+    return replace(candidate, refused="runs on the CPU only: device=None")
 
 
 def _listed(task: Task, requested: str, limit: float) -> list[Candidate]:
@@ -269,7 +278,7 @@ def _listed(task: Task, requested: str, limit: float) -> list[Candidate]:
     found = [replace(c, refused=c.refused or _over(c, limit)) for c in _candidates(task)]
     if task.centers:
         return [c for c in found if c.solver == requested or _shown_beside(c)]
-    if task.linear or task.given or task.n <= _MANY_ROWS:
+    if task.linear or task.given or task.device or task.n <= _MANY_ROWS:
         return found
     m = automatic_centers(replace(task, streamed=True), limit, None, None)
     if m:
@@ -414,7 +423,7 @@ def _first_advice(task: Task, requested: str, limit: float) -> str:
 
 def _automatic(task: Task, requested: str, limit: float) -> tuple[int, Candidate | None]:
     """What ``centers="auto"`` would be, and its centers; none where it is all rows, or too much."""
-    if task.linear or task.given:
+    if task.linear or task.given or task.device:
         return 0, None
     m = automatic_centers(replace(task, centers=0, sampled=0), limit, None, None)
     if m == task.centers:  # zero: all rows
@@ -458,7 +467,7 @@ def _what_would_fit(wanted: Candidate, task: Task, limit: float) -> str:
         middle = (few + many) // 2
         few, many = (middle, many) if with_rows(middle) <= limit else (few, middle)
     approximate = ""
-    if not (task.linear or task.given):
+    if not (task.linear or task.given or task.device):
         m, seconds = centers(USUAL_WITH_CENTERS)
         if m:
             approximate = f"centers={m:_} (an approximation with as many points, about {seconds})"

@@ -32,14 +32,8 @@ class Lifted(ABC):
         return -float(self.halves.min(initial=0.0))
 
 
-class Rows(ABC):
-    """Rows of features (n, d). Nobody who asks these questions needs to know how they are stored.
-
-    Attributes
-    ----------
-    X : array (n, d), CSR matrix or Stream
-        As they came: never changed, and never copied as a whole unless somebody asks for that.
-    """
+class KernelRows(ABC):
+    """What kernels ask of rows (n, d): wherever they are, in whatever they are stored."""
 
     #: Whether most numbers are zeros that are not stored.
     sparse: bool = False
@@ -56,14 +50,74 @@ class Rows(ABC):
         """The precision of the numbers."""
         return self.X.dtype
 
+    @abstractmethod
+    def __getitem__(self, rows: slice | Array) -> Any:
+        """Some of the rows; for a slice nothing is copied, unless it has to be read."""
+
+    @abstractmethod
+    def like(self, other: Any) -> Any:
+        """The same rows, stored as ``other`` are: for a block of rows, unless they are already."""
+
+    @abstractmethod
+    def squares(self) -> Any:
+        """|x|² of every row (n,), in the precision of the rows."""
+
+    @abstractmethod
+    def scaled(self, factors: float | Array) -> Any:
+        """Features times numbers (d,), or all of them times one: a copy."""
+
+    @abstractmethod
+    def normalised(self) -> Any:
+        """The rows over their lengths |x|: a copy. A row of zeros has none, and stays as it is.
+
+        Rows whose squares would leave the range of their type are no exception.
+        """
+
+    # ``origin`` (d,) is what :meth:`Rows.origin` gave of rows that are stored alike
+
+    @abstractmethod
+    def standardised(self, origin: Array, widths: float | Array) -> Any:
+        """z = (x − origin) / widths, one width or one for every feature (d,): a copy."""
+
+    @abstractmethod
+    def lifted(self, origin: Array, widths: float | Array, *, square_at: int) -> Lifted:
+        """z = (x − origin) / widths with |z|² beside it, for squared distances by products: a copy.
+
+        ``cross`` of rows lifted with ``square_at`` 0 and of others with 1 is −|z − z'|²/2.
+        """
+
+    @abstractmethod
+    def cross(self, other: Any, out: Any) -> None:
+        """Write the products of rows with those of ``other`` into ``out`` (n, m): a tile.
+
+        Cost: n·m·d multiplications, or one for two stored numbers of the same feature.
+        """
+
+    @abstractmethod
+    def city_block(self, other: Any) -> Any:
+        """Σ|x − x'| between rows and those of ``other``: a tile (n, m).
+
+        Cost: as :meth:`cross`.
+        """
+
+    @abstractmethod
+    def times(self, V: Array, mean: Array) -> Any:
+        """(X − 1·meanᵀ) V for ``V`` (d, t) → (n, t). Cost: 2ndt flops, fewer if they are sparse."""
+
+
+class Rows(KernelRows):
+    """Rows of features (n, d). Nobody who asks these questions needs to know how they are stored.
+
+    Attributes
+    ----------
+    X : array (n, d), CSR matrix or Stream
+        As they came: never changed, and never copied as a whole unless somebody asks for that.
+    """
+
     @property
     @abstractmethod
     def stored(self) -> int:
         """Numbers that are stored."""
-
-    @abstractmethod
-    def __getitem__(self, rows: slice | Array) -> Rows:
-        """Some of the rows; for a slice nothing is copied, unless it has to be read."""
 
     @abstractmethod
     def dense(self) -> Array:
@@ -106,51 +160,9 @@ class Rows(ABC):
     def mean(self, shares: Array | None = None) -> Array:
         """The mean row (d,), in float64; ``shares`` (n,), adding up to one, weigh the rows."""
 
-    @abstractmethod
-    def squares(self) -> Array:
-        """|x|² of every row (n,), in the precision of the rows."""
-
-    @abstractmethod
-    def scaled(self, factors: float | Array) -> Rows:
-        """Features times numbers (d,), or all of them times one: a copy."""
-
-    @abstractmethod
-    def normalised(self) -> Rows:
-        """The rows over their lengths |x|: a copy. A row of zeros has none, and stays as it is.
-
-        Rows whose squares would leave the range of their type are no exception.
-        """
-
     def origin(self, mean: Array) -> Array:
         """What can be taken off every row (d,): ``mean``, or zeros where zeros are not stored."""
         return np.zeros_like(mean) if self.sparse else mean
-
-    # --- for kernels; ``origin`` (d,) is what :meth:`origin` gave of rows that are stored alike ---
-
-    @abstractmethod
-    def standardised(self, origin: Array, widths: float | Array) -> Rows:
-        """z = (x − origin) / widths, one width or one for every feature (d,): a copy."""
-
-    @abstractmethod
-    def lifted(self, origin: Array, widths: float | Array, *, square_at: int) -> Lifted:
-        """z = (x − origin) / widths with |z|² beside it, for squared distances by products: a copy.
-
-        ``cross`` of rows lifted with ``square_at`` 0 and of others with 1 is −|z − z'|²/2.
-        """
-
-    @abstractmethod
-    def cross(self, other: Rows, out: Array) -> None:
-        """Write the products of rows with those of ``other`` into ``out`` (n, m): a tile.
-
-        Cost: n·m·d multiplications, or one for two stored numbers of the same feature.
-        """
-
-    @abstractmethod
-    def city_block(self, other: Rows) -> Array:
-        """Σ|x − x'| between rows and those of ``other``, in float64: a tile (n, m).
-
-        Cost: as :meth:`cross`.
-        """
 
     # --- products with the rows, on all cores ---
 
@@ -161,10 +173,6 @@ class Rows(ABC):
     @abstractmethod
     def transposed_product(self, U: Array) -> Array:
         """XᵀU for ``U`` (n, t) → (d, t). Cost: as :meth:`product`."""
-
-    @abstractmethod
-    def times(self, V: Array, mean: Array) -> Array:
-        """(X − 1·meanᵀ) V for ``V`` (d, t) → (n, t). Cost: as :meth:`product`."""
 
     @abstractmethod
     def transposed_times(self, U: Array, mean: Array) -> Array:
@@ -199,8 +207,17 @@ class Rows(ABC):
         return rows_of(self.X.copy())
 
 
-def rows_of(X: Any) -> Rows:
-    """The rows of an array (n, d), of a CSR matrix, or of a stream."""
+#: Rows of arrays that are not NumPy's, by their type.
+_STORAGES: dict[type, Any] = {}
+
+
+def add_storage(kind: type, rows: Callable[[Any], KernelRows]) -> None:
+    """Let :func:`rows_of` know arrays of a kind; they answer what kernels ask, and no more."""
+    _STORAGES[kind] = rows
+
+
+def rows_of(X: Any) -> Any:
+    """The rows (:class:`Rows`) of an array (n, d), of a CSR matrix, or of a stream."""
     from .dense import DenseRows
     from .sparse import SparseRows
     from .stream import Stream
@@ -208,6 +225,8 @@ def rows_of(X: Any) -> Rows:
 
     if isinstance(X, Stream):
         return StreamedRows(X)
+    if type(X) in _STORAGES:
+        return _STORAGES[type(X)](X)
     return SparseRows(X) if hasattr(X, "indptr") else DenseRows(X)
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from ..arrays import Array, blocks
+from ..arrays import Array, blocks, by_rows, squares_times, times
 from ..threads import for_each
 from .contract import PATH_BLOCK, Factor, Visitor
 
@@ -33,15 +34,15 @@ class BasisFactor(Factor):
         return {}
 
     @abstractmethod
-    def basis(self, rows: slice | Array) -> Array:
-        """Rows of A: (b, k)."""
+    def basis(self, rows: slice | Array) -> Any:
+        """Rows of A: (b, k), wherever they are."""
 
     @abstractmethod
     def filters(self, alphas: Array) -> Array:
         """F for ``alphas`` (L,): (k, L)."""
 
     def each_block(
-        self, size: int, look: Callable[[slice | Array, Array], None], sample: Array | None
+        self, size: int, look: Callable[[slice | Array, Any], None], sample: Array | None
     ) -> None:
         """Show rows of A, ``size`` of them at a time, on all cores: all, or those of a sample."""
         if sample is None:
@@ -61,8 +62,8 @@ class BasisFactor(Factor):
 
         least: list[Array] = []
 
-        def block(rows: slice | Array, A: Array) -> None:
-            residuals = (A @ filtered).reshape(A.shape[0], t, alphas.size)
+        def block(rows: slice | Array, A: Any) -> None:
+            residuals = times(A, filtered).reshape(A.shape[0], t, alphas.size)
             if self.base_residuals is not None:
                 residuals += self.base_residuals[rows, :, None]
             visitor(rows, residuals, self._complements(rows, A, F, least))
@@ -78,8 +79,8 @@ class BasisFactor(Factor):
         found = np.empty(self.targets.shape, self.targets.dtype)
         least: list[Array] = []
 
-        def block(rows: slice | Array, A: Array) -> None:
-            errors = A @ filtered
+        def block(rows: slice | Array, A: Any) -> None:
+            errors = times(A, filtered)
             if self.base_residuals is not None:
                 errors += self.base_residuals[rows]
             found[rows] = errors / self._complements(rows, A, F, least)[:, which]
@@ -88,9 +89,9 @@ class BasisFactor(Factor):
         self._remember_least(distinct, least)
         return found
 
-    def _complements(self, rows: slice | Array, A: Array, F: Array, least: list[Array]) -> Array:
+    def _complements(self, rows: slice | Array, A: Any, F: Array, least: list[Array]) -> Array:
         """1 − h of rows with basis rows ``A`` (b, k) → (b, L); their least is added to a list."""
-        complements = np.square(A) @ F
+        complements = squares_times(A, F)
         if self.base_complements is not None:
             complements += self.base_complements[rows, None]
             np.maximum(complements, self.least_difference, out=complements)
@@ -134,15 +135,14 @@ class BasisFactor(Factor):
         seen = self.view(queries)
         seen *= self.gains(alpha)[:, None]
         rows = slice(None) if some is None else some
-        # transposed: all that is known of a new row stands together
-        return self._with_mean((seen.T @ self.basis(rows).T).T, some)
+        return self._with_mean(by_rows(self.basis(rows), seen), some)
 
-    def _fitted(self, alphas: Array, removed: Array) -> tuple[Array, Array]:
+    def _fitted(self, alphas: Array, removed: Array) -> tuple[Any, Array]:
         """Basis rows (m, k) and residuals (m, t, L) at ``removed``."""
         A = self.basis(removed)
         F = self.filters(alphas)
         filtered = self._filtered(F)
-        residuals = (A @ filtered).reshape(removed.size, self.targets.shape[1], alphas.size)
+        residuals = times(A, filtered).reshape(removed.size, self.targets.shape[1], alphas.size)
         if self.base_residuals is not None:
             residuals += self.base_residuals[removed, :, None]
         return A, residuals

@@ -563,6 +563,8 @@ class Task:
         Whether the criterion leaves no rows out.
     per_target : bool
         Whether each target has a λ of its own.
+    device : str
+        Where matrices are, and their memory is counted; empty for the machine's own.
     """
 
     n: int
@@ -591,6 +593,7 @@ class Task:
     streamed: bool = False
     without_rows: bool = False
     per_target: bool = False
+    device: str = ""
 
     @property
     def numbers(self) -> int:

@@ -35,7 +35,7 @@ class TableClassifier(RLSClassifier):
         for instance, leaves only the rest to choose.
     alpha : float, sequence of float or "auto", default="auto"
     solver, centers, criterion, cv, scoring, fit_intercept, alpha_per_target : optional
-    validation_fraction, memory_limit, keep_factor, random_state, verbose, tol : optional
+    validation_fraction, memory_limit, device, keep_factor, random_state, verbose, tol : optional
     max_iter, loo_rows, time_limit, checkpoint, class_weight : optional
     calibration, threshold, coding : optional
         As those of :class:`~squareone.RLSClassifier`.
@@ -100,6 +100,7 @@ class TableClassifier(RLSClassifier):
         alpha_per_target: bool = False,
         validation_fraction: float = 0.1,
         memory_limit: float | str | None = None,
+        device: str | None = None,
         keep_factor: bool = True,
         random_state: Any = None,
         verbose: int = 0,
@@ -126,6 +127,7 @@ class TableClassifier(RLSClassifier):
             alpha_per_target=alpha_per_target,
             validation_fraction=validation_fraction,
             memory_limit=memory_limit,
+            device=device,
             keep_factor=keep_factor,
             random_state=random_state,
             verbose=verbose,

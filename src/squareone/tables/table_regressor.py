@@ -34,7 +34,7 @@ class TableRegressor(RLSRegressor):
         for instance, leaves only the rest to choose.
     alpha : float, sequence of float or "auto", default="auto"
     solver, centers, criterion, cv, scoring, fit_intercept, alpha_per_target : optional
-    validation_fraction, memory_limit, keep_factor, random_state, verbose, tol : optional
+    validation_fraction, memory_limit, device, keep_factor, random_state, verbose, tol : optional
     max_iter, loo_rows, time_limit, checkpoint, scale : optional
         As those of :class:`~squareone.RLSRegressor`.
     encoder : TableEncoder or None, default=None
@@ -104,6 +104,7 @@ class TableRegressor(RLSRegressor):
         alpha_per_target: bool = False,
         validation_fraction: float = 0.1,
         memory_limit: float | str | None = None,
+        device: str | None = None,
         keep_factor: bool = True,
         random_state: Any = None,
         verbose: int = 0,
@@ -127,6 +128,7 @@ class TableRegressor(RLSRegressor):
             alpha_per_target=alpha_per_target,
             validation_fraction=validation_fraction,
             memory_limit=memory_limit,
+            device=device,
             keep_factor=keep_factor,
             random_state=random_state,
             verbose=verbose,

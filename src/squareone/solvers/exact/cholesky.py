@@ -8,15 +8,19 @@ from ...arrays import (
     TILE,
     Array,
     add_rank_one,
-    blocks,
     cholesky,
     cholesky_solve,
     cholesky_workspace,
     column_square_sums,
     copy_triangle,
+    diagonal,
+    gram_of_columns,
     inverse_product,
     product,
     reciprocal_condition,
+    set_diagonal,
+    subtract_outer,
+    transposed_copy,
     triangular_inverse,
     triangular_product,
 )
@@ -74,7 +78,7 @@ class CholeskyFactor(Factor):
         self.rounded = system.rounded * system.unit * self.weighting.unit
         # beyond this λ the fit is the mean to all digits, and λ itself may leave the type's range
         self._most = (system.norm or 1.0) / float(np.finfo(self.targets.dtype).eps) ** 2
-        self._diagonal = np.diagonal(system.matrix).copy()
+        self._diagonal = diagonal(system.matrix)
         self._several = several or given
         self._alpha: float | None = None
         self._inverse_rows = KeptRows()
@@ -114,7 +118,7 @@ class CholeskyFactor(Factor):
                 raise RuntimeError(msg)
             copy_triangle(matrix, to_upper=False)
         self._touched = True
-        np.fill_diagonal(matrix, self._diagonal + self._diagonal.dtype.type(shift))
+        set_diagonal(matrix, self._diagonal + self._diagonal.dtype.type(shift))
         cholesky(matrix)
 
     def factor(self, alpha: float) -> None:
@@ -200,20 +204,11 @@ class CholeskyFactor(Factor):
         for i, alpha in enumerate(alphas):
             self.factor(float(alpha))
             self.complements()  # L becomes its inverse
-            inverse = self._inverse_block(removed)
+            inverse = gram_of_columns(self.system.matrix, removed)
             if u is not None:
-                inverse -= np.outer(u[removed], u[removed]) * inverse.dtype.type(self._share_of_u())
+                subtract_outer(inverse, u[removed], self._share_of_u())
             errors[:, :, i] = solve_fold(inverse, self.solutions[removed])
         return errors
-
-    def _inverse_block(self, rows: Array) -> Array:
-        """The rows and columns ``rows`` (m,) of the inverse: L⁻ᵀL⁻¹ by blocks of rows of L⁻¹."""
-        block = np.zeros((rows.size, rows.size), self.targets.dtype)
-        for piece in blocks(self.n, TILE):
-            part = self.system.matrix[piece, rows]
-            part[np.arange(piece.start, piece.stop)[:, None] < rows] = 0.0  # above the diagonal
-            block += part.T @ part
-        return block
 
     def settle(self) -> None:
         self.system.settle()
@@ -229,8 +224,8 @@ class CholeskyFactor(Factor):
         """
         system = self.system
         if self._several:
-            matrix = np.array(system.matrix.T, order="C")  # below the diagonal it is the kernel's
-            np.fill_diagonal(matrix, self._diagonal)
+            matrix = transposed_copy(system.matrix)  # below the diagonal it is the kernel's
+            set_diagonal(matrix, self._diagonal)
             return SpectralFactor(system.for_targets(Y, matrix))
         if isinstance(system, DualFeatures):
             assert system.rows is not None
@@ -247,7 +242,7 @@ class CholeskyFactor(Factor):
         for i, alpha in enumerate(alphas):
             self.factor(float(alpha))
             # the diagonal of L, or of its inverse
-            half = np.log(np.diagonal(self.system.matrix).astype(np.float64)).sum()
+            half = np.log(diagonal(self.system.matrix).astype(np.float64)).sum()
             totals[i] = 2.0 * (half if self._complements is None else -half)
             if self.weighting.direction is not None:
                 totals[i] += np.log(self._share_of_u())
@@ -339,7 +334,7 @@ class CholeskyFactor(Factor):
 
 def cholesky_is_safe(system: SymmetricSystem, alpha: float) -> bool:
     """Whether λ is well above the rounding of the matrix."""
-    rounding = 16.0 * float(np.finfo(system.matrix.dtype).eps) * system.norm
+    rounding = 16.0 * float(np.finfo(system.targets.dtype).eps) * system.norm
     return alpha / system.unit / system.weighting.unit >= rounding
 
 

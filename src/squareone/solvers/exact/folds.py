@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from ...arrays import Array, solve_positive
+from ...arrays import Array, solve_positive, weighted_product
 from ...errors import SingularSystemError
 
 
-def solve_fold(S: Array, R: Array) -> Array:
+def solve_fold(S: Any, R: Array) -> Array:
     """``S⁻¹ R`` for the block of I − H that belongs to a fold; refused where that is singular."""
     try:
         return solve_positive(S, R)
@@ -20,14 +22,14 @@ def solve_fold(S: Array, R: Array) -> Array:
         raise SingularSystemError(msg) from None
 
 
-def errors_of_square_basis(A: Array, F: Array, residuals: Array) -> Array:
+def errors_of_square_basis(A: Any, F: Array, residuals: Array) -> Array:
     """I − H = A F Aᵀ: ``A`` (m, k) rows left out, filters ``F`` (k, L), residuals (m, t, L).
 
     Cost: m²k + m³/3 multiplications per λ.
     """
     errors = np.empty_like(residuals)
     for i in range(F.shape[1]):
-        errors[:, :, i] = solve_fold((A * F[:, i]) @ A.T, residuals[:, :, i])
+        errors[:, :, i] = solve_fold(weighted_product(A, F[:, i], A), residuals[:, :, i])
     return errors
 
 

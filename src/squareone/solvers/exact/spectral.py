@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from copy import copy
+from typing import Any
 
 import numpy as np
 
-from ...arrays import TILE, Array
+from ...arrays import TILE, Array, times, transposed_times, weighted_product
 from ...decompositions import LARGEST_EIGENPROBLEM, eigh
 from ...errors import NotPositiveSemidefiniteError
 from ..basis_factor import BasisFactor, shrinkage
@@ -46,7 +47,7 @@ class SpectralFactor(BasisFactor):
         # what is left of a zero matrix is rounding
         self.squares = np.maximum(values, 0.0) if system.norm > 0 else np.zeros_like(values)
         self.vectors = vectors
-        self.projections = vectors.T @ self.targets
+        self.projections = transposed_times(vectors, self.targets)
         self.alpha_units = system.alpha_units
         self._top = float(np.max(self.squares, initial=0.0))
         self._rounded = max(self._top, system.rounded)
@@ -64,10 +65,10 @@ class SpectralFactor(BasisFactor):
         other = copy(self)
         other.system = self.system.for_targets(Y)
         other.targets = other.system.targets
-        other.projections = self.vectors.T @ other.targets
+        other.projections = transposed_times(self.vectors, other.targets)
         return other
 
-    def basis(self, rows: slice | Array) -> Array:
+    def basis(self, rows: slice | Array) -> Any:
         return self.vectors[rows]
 
     def filters(self, alphas: Array) -> Array:
@@ -79,7 +80,7 @@ class SpectralFactor(BasisFactor):
 
     def coefficients(self, alphas: Array) -> tuple[Array, Array]:
         gains = (1.0 / (self.squares[:, None] + self.scaled(alphas))).astype(self.squares.dtype)
-        return self.system.expansion(self.vectors @ (self.projections * gains))
+        return self.system.expansion(times(self.vectors, self.projections * gains))
 
     def gains(self, alpha: float) -> Array:
         scaled = float(self.scaled(alpha))
@@ -98,12 +99,14 @@ class SpectralFactor(BasisFactor):
         if some is None:
             return super().sensitivities(alpha, queries)
         rows = self._inverse_rows.of(
-            alpha, some, lambda: (self.vectors[some] * self.gains(alpha)) @ self.vectors.T
+            alpha,
+            some,
+            lambda: weighted_product(self.vectors[some], self.gains(alpha), self.vectors),
         )
-        return self._with_mean(rows @ self.system.queries(queries), some)
+        return self._with_mean(times(rows, self.system.queries(queries)), some)
 
     def view(self, queries: Array) -> Array:
-        return self.vectors.T @ self.system.queries(queries)
+        return transposed_times(self.vectors, self.system.queries(queries))
 
     def energies(self, alphas: Array) -> Array:
         gains = np.column_stack([self.gains(float(alpha)) for alpha in alphas])

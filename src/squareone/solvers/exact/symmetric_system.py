@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from ...arrays import Array, frobenius_norm, lower_tiles, power_of_two, symmetric_product
-from ...threads import for_each
+from ...arrays import (
+    Array,
+    add_symmetric_outer,
+    diagonal,
+    frobenius_norm,
+    power_of_two,
+    scale_symmetric,
+    symmetric_product,
+)
 from .weighting import Weighting
 
 # Beyond these the squares of entries leave the range of the type: the matrix is rescaled.
@@ -29,6 +36,7 @@ class SymmetricSystem:
     Attributes
     ----------
     matrix : array (n, n)
+        In the precision of the targets; wherever matrices are.
     weighting : Weighting
     targets : array (n, t)
         ỹ, scaled by √w and projected.
@@ -47,7 +55,7 @@ class SymmetricSystem:
         most of the matrix, whose rounding stays.
     """
 
-    matrix: Array
+    matrix: Any
     weighting: Weighting
     targets: Array
     means: Array
@@ -58,38 +66,37 @@ class SymmetricSystem:
     rounded: float
 
     @classmethod
-    def prepare(
-        cls, K: Array, Y: Array, weighting: Weighting, unit: float = 1.0
-    ) -> SymmetricSystem:
+    def prepare(cls, K: Any, Y: Array, weighting: Weighting, unit: float = 1.0) -> SymmetricSystem:
         """Take over ``K`` (n, n), lower triangle, in units of ``unit``, and targets ``Y`` (n, t).
 
         Cost: two or three passes over the triangle.
         """
         targets, means = weighting.targets(Y)
-        unit *= _scale_rows_and_columns(K, weighting.root)
+        dtype, n = targets.dtype, targets.shape[0]
+        unit *= _scale_rows_and_columns(K, weighting.root, dtype)
         norm = frobenius_norm(K)
         u = weighting.direction
         if u is None:
             return cls(K, weighting, targets, means, None, 0.0, unit, norm, norm)
         coupling = symmetric_product(K, u)
         inner = float(u.astype(np.float64) @ coupling)
-        off = (0.5 * inner * u - coupling).astype(K.dtype)  # K + u offᵀ + off uᵀ is projected
+        off = (0.5 * inner * u - coupling).astype(dtype)  # K + u offᵀ + off uᵀ is projected
         projected = _projected_norm(norm, u, coupling)
         if projected > _ALMOST_CONSTANT * norm:
             tau = 2.0 * projected
-            _add_outer(K, u, off + (0.5 * tau * u).astype(K.dtype))
+            add_symmetric_outer(K, u, off + (0.5 * tau * u).astype(dtype))
         else:  # the rows are nearly equal: look at what is left, which may be rounding alone
-            _add_outer(K, u, off)
+            add_symmetric_outer(K, u, off)
             projected = frobenius_norm(K)
-            if projected <= 4.0 * K.shape[0] * float(np.finfo(K.dtype).eps) * norm:
+            if projected <= 4.0 * n * float(np.finfo(dtype).eps) * norm:
                 K[...], projected = 0.0, 0.0
             tau = 2.0 * projected or 1.0
-            _add_outer(K, u, (0.5 * tau * u).astype(K.dtype))
+            add_symmetric_outer(K, u, (0.5 * tau * u).astype(dtype))
         # errors of the entries are independent: together they have the norm of √n of them
-        rounded = max(projected, norm / np.sqrt(K.shape[0])) if projected > 0 else 0.0
+        rounded = max(projected, norm / np.sqrt(n)) if projected > 0 else 0.0
         return cls(K, weighting, targets, means, coupling, tau, unit, projected, rounded)
 
-    def for_targets(self, Y: Array, matrix: Array | None = None) -> Self:
+    def for_targets(self, Y: Array, matrix: Any = None) -> Self:
         """The same for other targets (n, t), and with another copy of the matrix, if given."""
         targets, means = self.weighting.targets(Y)
         matrix = self.matrix if matrix is None else matrix
@@ -145,23 +152,13 @@ class SymmetricSystem:
         return C, self.means - shift / self.weighting.total_root
 
 
-def _scale_rows_and_columns(K: Array, root: Array | None) -> float:
-    low, high = _SAFE[K.dtype]
-    peak = float(np.max(np.abs(np.diagonal(K))))
-    unit = 1.0 if low < peak < high else power_of_two(np.diagonal(K))
-    if root is None and unit == 1.0:
-        return unit
-
-    def scale(tile: tuple[slice, slice]) -> None:
-        rows, columns = tile
-        out = K[tile]
-        if unit != 1.0:
-            out /= K.dtype.type(unit)
-        if root is not None:
-            out *= root[rows, None]
-            out *= root[columns]
-
-    for_each(scale, lower_tiles(K.shape[0]))
+def _scale_rows_and_columns(K: Any, root: Array | None, dtype: np.dtype) -> float:
+    low, high = _SAFE[dtype]
+    on_diagonal = diagonal(K)
+    peak = float(np.max(np.abs(on_diagonal)))
+    unit = 1.0 if low < peak < high else power_of_two(on_diagonal)
+    if root is not None or unit != 1.0:
+        scale_symmetric(K, unit, root)
     return unit
 
 
@@ -171,14 +168,3 @@ def _projected_norm(norm: float, u: Array, coupling: Array) -> float:
     squared = norm**2 - 2.0 * float(m @ m) + float(u.astype(np.float64) @ m) ** 2
     rounding = 0.1 * float(np.sqrt(np.finfo(u.dtype).eps)) * norm
     return float(np.sqrt(max(squared, 0.0))) + rounding
-
-
-def _add_outer(K: Array, u: Array, z: Array) -> None:
-    """K ← K + uzᵀ + zuᵀ on the lower triangle."""
-
-    def add(tile: tuple[slice, slice]) -> None:
-        rows, columns = tile
-        left = np.column_stack([u[rows], z[rows]])
-        K[tile] += left @ np.vstack([z[columns], u[columns]])
-
-    for_each(add, lower_tiles(K.shape[0]))

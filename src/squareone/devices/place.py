@@ -1,0 +1,111 @@
+"""A place for large matrices, and the one that is used at the moment."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+
+from ..arrays import TILE, Array, lower_tiles
+from ..threads import for_each
+
+Item = TypeVar("Item")
+
+
+class Place(ABC):
+    """Where matrices are made and worked on.
+
+    Attributes
+    ----------
+    name : str
+        As a user would ask for it; empty for the machine's own memory.
+    tile : int
+        Side of the square tiles in which a matrix is visited here.
+    """
+
+    name: str = ""
+    tile: int = TILE
+
+    #: By the type of its arrays, the functions that kernels are written with.
+    namespaces: ClassVar[dict[type, Any]] = {np.ndarray: np, np.memmap: np}
+
+    @abstractmethod
+    def empty(self, shape: tuple[int, ...], dtype: Any) -> Any:
+        """Memory for numbers of a NumPy dtype."""
+
+    @abstractmethod
+    def taken(self, A: Array) -> Any:
+        """An array of the machine's memory, here; itself where that is the same."""
+
+    @abstractmethod
+    def fetched(self, A: Any) -> Array:
+        """An array from here, in the machine's memory."""
+
+    @abstractmethod
+    def for_each(self, function: Callable[[Item], None], items: Iterable[Item]) -> None:
+        """Call ``function`` on every item: as many at a time as there is something to gain."""
+
+    @abstractmethod
+    def free_memory(self) -> float | None:
+        """Bytes that can be had here; None where the machine is to be asked."""
+
+    @abstractmethod
+    def work(self) -> Any:
+        """A context inside of which the libraries are set as results here depend on it."""
+
+    def lower_tiles(self, n: int) -> list[tuple[slice, slice]]:
+        """Tiles that cover the lower triangle of a matrix (n, n)."""
+        return lower_tiles(n, self.tile)
+
+    @contextmanager
+    def active(self) -> Iterator[None]:
+        """Inside, this is where kernel matrices are made."""
+        before = _active.set(self)
+        try:
+            with self.work():
+                yield
+        finally:
+            _active.reset(before)
+
+
+class _Host(Place):
+    """The machine's memory."""
+
+    def empty(self, shape: tuple[int, ...], dtype: Any) -> Array:
+        return np.empty(shape, dtype)
+
+    def taken(self, A: Any) -> Any:
+        return A
+
+    def fetched(self, A: Any) -> Any:
+        return A
+
+    def for_each(self, function: Callable[[Item], None], items: Iterable[Item]) -> None:
+        for_each(function, items)
+
+    def free_memory(self) -> float | None:
+        return None
+
+    @contextmanager
+    def work(self) -> Iterator[None]:
+        yield
+
+
+#: The machine's memory.
+HOST: Place = _Host()
+
+_active: ContextVar[Place] = ContextVar("place", default=HOST)
+
+
+def active_place() -> Place:
+    """Where kernel matrices are made now."""
+    return _active.get()
+
+
+def namespace(A: Any) -> Any:
+    """The functions, called as NumPy's are, that work on an array: ``exp``, ``sqrt`` and so on."""
+    return Place.namespaces[type(A)]
