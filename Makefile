@@ -15,7 +15,7 @@ ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-torch test-gpu test-all test-exhaustive test-slow test-minimum mutants lint bench docs wheel-check clean
+.PHONY: help demo test test-torch test-gpu test-tables test-all test-exhaustive test-slow test-minimum mutants lint bench docs wheel-check clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1|\2/' \
@@ -52,6 +52,9 @@ test-all: $(VENV)/.stamp-test ## the same with many more combinations of paramet
 
 test-exhaustive: $(VENV)/.stamp-test ## every combination of parameters
 	$(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) -m "not slow" $(PYTEST_ARGS)
+
+test-tables: $(VENV)/.stamp-test ## all tables of SQUAREONE_DATA through the commands
+	$(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) tests/cli/test_real_tables.py $(PYTEST_ARGS)
 
 test-slow: $(VENV)/.stamp-test ## tests that take longer
 	$(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) -m slow $(PYTEST_ARGS)

@@ -189,7 +189,7 @@ def cli(debug: bool) -> None:
 @_reading
 @_saying
 def fit(table: str, **options: Any) -> None:
-    r"""Fit a model to TABLE that predicts a column, and measure how far off it is.
+    """Fit a model to TABLE that predicts a column, and measure how far off it is.
 
     \b
     squareone fit houses.csv --target price
@@ -197,7 +197,7 @@ def fit(table: str, **options: Any) -> None:
     writes houses.squareone and the report houses.html into the current folder. The error is of
     rows that no choice has seen:
     five folds up to 5,000 rows, beyond that a random fifth, by group or time where these are given.
-    """
+    """  # noqa: D301  # click wants the sign itself
     from .fit_command import run
 
     run(table, options, _console(options))
@@ -226,11 +226,11 @@ def fit(table: str, **options: Any) -> None:
 @_reading
 @_saying
 def predict(model: str, table: str, **options: Any) -> None:
-    r"""Predict the rows of TABLE, in their order, with intervals or probabilities.
+    """Predict the rows of TABLE, in their order, with intervals or probabilities.
 
     \b
     squareone predict houses.squareone new.csv -o predictions.csv --columns address
-    """
+    """  # noqa: D301
     from .predict_command import run
 
     run(model, table, options, _console(options))

@@ -27,6 +27,8 @@ __all__ = ["FittedTable", "estimator_for", "fit_table", "run"]
 
 # Rows from which the columns that were encoded are described.
 _DESCRIBED = 20_000
+# Seconds of a quick fit, as far as the plan can tell, where not all rows can have coefficients.
+_QUICK_SECONDS = 30.0
 #: Endings of the files that are made.
 MODEL, REPORT = ".squareone", ".html"
 
@@ -141,11 +143,12 @@ def estimator_for(task: str, options: dict[str, Any], console: Console | None = 
     if options.get("quick") and options.get("kernel") is None:
         kernel, encoder = "gaussian", TableEncoder(random_state=options["seed"])
     centers: Any = options.get("centers") or "auto"
+    seconds = options.get("time") or (_QUICK_SECONDS if options.get("quick") else None)
     return kind(
         kernel,
         centers=int(centers) if str(centers).isdigit() else centers,
         memory_limit=options.get("memory"),
-        time_limit=options.get("time"),
+        time_limit=seconds,
         random_state=options["seed"],
         encoder=encoder,
         verbose=0 if console is None else console.level,

@@ -248,7 +248,7 @@ def run_compare(path: str, options: dict[str, Any], console: Console, echo: Echo
             str(row["name"]),
             shown(row["error"]),
             number(row["loss"]),
-            "–" if not place else f"{row['difference']:+.3g} ± {row['standard_error']:.2g}",
+            "–" if not place else _signed(row["difference"], row["standard_error"]),
             row["verdict"] or "–",
             f"{row['seconds']:,.1f} s",
             row["settings"],
@@ -261,10 +261,15 @@ def run_compare(path: str, options: dict[str, Any], console: Console, echo: Echo
     columns = ("model", error, loss, more, "squareone is", "time", "settings")
     echo(Table(columns, lines, "<>>><><").text())
     echo(
-        f"\n{found.rows:,} rows, {REPEATS} times {FOLDS} folds, preparation and tuning inside; "
-        f"differences are paired, and called so below a chance of {LEVEL:.0%} by the corrected "
-        "resampled t test (Nadeau & Bengio 2003)."
+        f"\n{found.rows:,} rows, {REPEATS} times {FOLDS} folds, preparation and tuning inside. "
+        "Differences are paired; one is called so where chance gives it in fewer than "
+        f"{LEVEL:.0%} of cases, by the corrected resampled t test (Nadeau & Bengio 2003)."
     )
+
+
+def _signed(difference: float, spread: float) -> str:
+    sign = "−" if difference < 0 else "+"
+    return f"{sign}{number(abs(difference))} ± {number(spread, 2)}"
 
 
 def run_report(model_path: str, options: dict[str, Any], console: Console) -> None:

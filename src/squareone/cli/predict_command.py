@@ -174,7 +174,7 @@ def drift(model: TableModel, file: TableFile) -> list[str]:
         name = sources[place]
         if moved[place] > _DRIFT and name not in found:
             found[name] = (
-                f"{name} is not as it was in the training rows: its mean has moved by "
+                f"SQ005: {name} is not as it was in the training rows: its mean has moved by "
                 f"{moved[place]:.1f} standard deviations"
             )
     return list(found.values())

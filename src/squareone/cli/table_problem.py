@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..errors import CellError, TableFileError
+from ..planning.available_memory import memory_limit, readable
 from ..rows.column_problems import refuse_missing
 from ..rows.table_reader import TableFile, read_table
 from ..tables.columns import columns_of
@@ -19,6 +21,8 @@ from .console import Console
 
 __all__ = ["TableProblem", "counted", "open_table", "table_problem"]
 
+# Times that a compressed file grows, about.
+_UNPACKED = 4
 # Rows without a target that are listed.
 _LISTED = 5
 #: How a text file is written, where the user knows.
@@ -61,12 +65,31 @@ def open_table(path: str, options: dict[str, Any], words: Any = ()) -> TableFile
     """A table by its name, or from stdin for ``-``, with the options the user gave."""
     given = {name: options.get(name) for name in READING}
     source: Any = path
+    _check_memory(path, options.get("memory"))
     if path == "-":
         if sys.stdin.isatty():
             msg = "a table is expected on standard input, and nothing is piped into it"
             raise ValueError(msg)
         source = sys.stdin.buffer
     return read_table(source, **given, words=words)
+
+
+def _check_memory(path: str, memory: str | None) -> None:
+    """Refuse a file whose table would not fit into memory, before it is read."""
+    if path == "-" or not os.path.isfile(path):
+        return
+    limit = memory_limit(memory)
+    with open(path, "rb") as file:
+        packed = not file.read(4).isascii()  # compressed, or Parquet
+        packed = packed or path.endswith((".parquet", ".pq"))
+    needed = float(os.path.getsize(path)) * (_UNPACKED if packed else 1)
+    if needed > limit:
+        raise TableFileError(
+            os.path.basename(path),
+            f"its table takes about {readable(needed)}, and {readable(limit)} are free",
+            "take some of its rows, chosen at random; squareone.rows reads files of numbers of any "
+            "size in Python",
+        )
 
 
 def table_problem(path: str, options: dict[str, Any], console: Console) -> TableProblem:

@@ -18,6 +18,8 @@ __all__ = ["Drawing", "columns_figure", "coverage_figure", "draw", "errors_figur
 
 # Drawn in these, and replaced by what the page has: ink for lines and text, in light and dark.
 _INK, _FAINT = "#010203", "#040506"
+# Of cells with few rows to those with many: seen on white and on black.
+_FEW_TO_MANY = ("#56B4E9", "#009E73", "#E69F00")
 # Inches of a figure, and cells of a binned one.
 _SIZE, _CELLS = (4.6, 3.4), 36
 #: Rows below which a bin of a curve is not shown.
@@ -112,14 +114,14 @@ def _against_truth(found: OuterErrors, target: str) -> Drawing:
     outside = int(found.truth.size - counts.sum())
 
     def into(ax: Any) -> None:
-        from matplotlib.colors import LogNorm
+        from matplotlib.colors import LinearSegmentedColormap, LogNorm
 
         shown = np.ma.masked_equal(counts.T, 0)
         mesh = ax.pcolormesh(
             edges,
             edges,
             shown,
-            cmap="viridis",
+            cmap=LinearSegmentedColormap.from_list("rows", _FEW_TO_MANY),
             rasterized=True,
             norm=LogNorm(1, max(2.0, counts.max())),
         )

@@ -1,0 +1,70 @@
+"""No network, a full disk, and a process that is killed: nothing half done is left."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from .conftest import houses, text_of
+
+FIT = [
+    *(sys.executable, "-m", "squareone", "fit", "houses.csv", "--target", "price"),
+    *("--drop", "dear", "--kernel", "linear", "--quick"),
+]
+
+
+def unshared(*flags):
+    """``unshare`` with these flags, where namespaces are allowed."""
+    unshare = shutil.which("unshare")
+    if unshare is None or subprocess.run([unshare, *flags, "true"], check=False).returncode:
+        pytest.skip("namespaces are not allowed here")
+    return [unshare, *flags]
+
+
+def test_everything_works_without_a_network(table):
+    code = "import socket; socket.create_connection(('127.0.0.1', 9))"
+    alone = unshared("-rn")
+    refused = subprocess.run([*alone, sys.executable, "-c", code], capture_output=True, check=False)
+    assert b"unreachable" in refused.stderr
+    done = subprocess.run([*alone, *FIT], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert (table.parent / "houses.html").exists()
+
+
+def test_a_full_disk_is_told_and_leaves_nothing(table):
+    script = (
+        "mkdir small && mount -t tmpfs -o size=16k tmpfs small && "
+        f"{' '.join(FIT)} -o small/m.squareone; echo code $?; ls -A small"
+    )
+    done = subprocess.run(
+        [*unshared("-rm"), "sh", "-c", script], capture_output=True, text=True, check=False
+    )
+    assert "No space left on device" in done.stderr, done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == "code 1\n"
+
+
+@pytest.mark.parametrize(
+    "with_signal",
+    [
+        signal.SIGINT,
+        pytest.param(signal.SIGTERM, marks=pytest.mark.thorough),
+        pytest.param(signal.SIGKILL, marks=pytest.mark.thorough),
+    ],
+)
+def test_killed_in_the_middle_no_half_file_is_there(tmp_path, with_signal):
+    (tmp_path / "houses.csv").write_text(text_of(*houses(1200)))
+    command = [each if each != "linear" else "auto" for each in FIT]
+    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, env=os.environ) as process:
+        process.stderr.readline()  # it has read the table
+        time.sleep(0.2)
+        process.send_signal(with_signal)
+        said = process.stderr.read()
+        code = process.wait()
+    assert code in (130, 143, -signal.SIGKILL)
+    assert b"Traceback" not in said
+    assert [path.name for path in tmp_path.iterdir()] == ["houses.csv"]

@@ -1,0 +1,101 @@
+"""Tables as people have them, through the commands without help; ``make test-tables`` runs all."""
+
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from .conftest import run
+
+DATA = Path(os.environ.get("SQUAREONE_DATA", "nowhere")) / "tables"
+#: Small ones of each kind; two of them are in every run of the tests.
+FEW = (
+    "horse_colic",
+    "mpg",
+    *(pytest.param(name, marks=pytest.mark.thorough) for name in ("auto_imports", "car_prices")),
+    pytest.param("soybean", marks=pytest.mark.thorough),
+)
+ALL = tuple(sorted(path.name.partition(".")[0] for path in DATA.glob("*.csv.gz")))
+
+pytestmark = pytest.mark.skipif(not ALL, reason="SQUAREONE_DATA has no tables")
+
+
+def through_all_commands(name, folder, *, comparing):
+    """fit, predict and suspects, and compare; what fit said."""
+    table = DATA / f"{name}.csv.gz"
+    common = ["--target", "target", "--quick"]
+    done = run("fit", table, *common, "-o", folder / "m.squareone", "--json")
+    assert done.exit_code == 0, done.output
+    found = json.loads(done.stdout)
+    assert (folder / "m.html").stat().st_size < 1_000_000
+    out = folder / "out.parquet"
+    done = run("predict", folder / "m.squareone", table, "-o", out, "--columns", "target")
+    assert done.exit_code == 0, done.output
+    from squareone.rows.table_reader import read_table
+
+    made = read_table(out).table
+    assert made.num_rows == found["table"]["rows"]
+    if found["task"] == "regression":
+        truth = made.column("target").to_numpy()
+        inside = (made.column("low").to_numpy() <= truth) & (
+            truth <= made.column("high").to_numpy()
+        )
+        assert inside.mean() > 0.85
+    done = run("suspects", table, *common, "--rows", "5", "-o", folder / "look.csv")
+    assert done.exit_code == 0, done.output
+    assert read_table(folder / "look.csv").table.num_rows == 5
+    if comparing:
+        done = run("compare", table, *common, "--json")
+        assert done.exit_code == 0, done.output
+        assert len(json.loads(done.stdout)["models"]) == 5
+    return found
+
+
+@pytest.mark.parametrize("name", FEW)
+def test_a_small_table_goes_through(name, tmp_path):
+    found = through_all_commands(name, tmp_path, comparing=False)
+    assert found["measured"]["explained"] > 0.2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ALL)
+def test_every_table_goes_through(name, tmp_path):
+    through_all_commands(name, tmp_path, comparing=True)
+
+
+@pytest.mark.slow
+def test_leaks_are_found_and_rarely_seen_where_there_are_none():
+    """Nine in ten of the planted leaks, and at most one table under false suspicion."""
+    from squareone.report.outer_errors import left_out_errors
+    from squareone.report.table_checks import checks_of_table
+    from squareone.rows.table_reader import read_table
+    from squareone.tables import TableClassifier, TableEncoder, TableRegressor
+    from squareone.tables.encoded_rows import rows_of_table
+    from squareone.tables.target_choice import target_of
+    from tests.report.leaks import KINDS, plant
+
+    found, suspected = [], []
+    for name in ALL:
+        file = read_table(DATA / f"{name}.csv.gz")
+        target = target_of(file, "target")
+        rng = np.random.default_rng(0)
+        some = np.sort(rng.permutation(target.values.size)[:700])
+        plain = rows_of_table(file.table.drop_columns(["target"]), target.rows[some])
+        y = target.values[some]
+        kind = TableRegressor if target.task == "regression" else TableClassifier
+        for leak in (None, *KINDS):
+            table = plain if leak is None else plant(plain, y, target.task, leak, rng)
+            if table is None:
+                continue
+            model = kind("gaussian", encoder=TableEncoder(random_state=0)).fit(table, y)
+            outer = left_out_errors(model, y, np.arange(y.size))
+            checks = checks_of_table(table, y, outer, model)
+            named = [c for check in checks if check.code == "SQ001" for c in check.columns]
+            if leak is None:
+                suspected += [name] if named else []
+            else:
+                found.append("leak" in named)
+    assert np.mean(found) >= 0.9
+    assert len(suspected) <= 1, suspected
