@@ -109,6 +109,7 @@ def test_a_bad_table_is_refused_in_words(table, name):
         (["--target", "price", "-o", "nowhere/m.squareone"], "does not exist"),
         (["--target", "price", "-o", "."], "is a directory"),
         (["--target", "price", "--memory", "1KiB"], "1 KiB are free"),
+        (["--target", "price", "--device", "abacus"], "device"),
         (["--target", "price", "--memory", "much"], "memory_limit"),
         (["--target", "price", "--ignore", "SQ999"], "codes of checks are SQ001"),
     ],
@@ -178,6 +179,18 @@ def test_what_is_missing_is_named_with_the_command(table, monkeypatch):
     done = run("fit", "houses.csv", "--target", "price")
     assert done.exit_code == 1
     assert 'pip install "squareone[cli]"' in done.stderr
+
+
+def test_errors_of_the_library_are_shown_as_they_are(table, monkeypatch):
+    from squareone.errors import SingularSystemError
+
+    def singular(*_, **__):
+        raise SingularSystemError("use a larger alpha")
+
+    monkeypatch.setattr("squareone.tables.TableRegressor.fit", singular)
+    done = run("fit", "houses.csv", "--target", "price", "--quick")
+    assert done.exit_code == 1
+    assert "error: use a larger alpha" in done.stderr
 
 
 def test_many_columns_and_many_levels_are_no_error(table):

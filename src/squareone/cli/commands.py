@@ -54,6 +54,8 @@ def _words(error: Exception) -> str:
         return f'{error.name} is not installed, which this needs: pip install "squareone[cli]"'
     if isinstance(error, OSError) and error.strerror and error.filename:
         return f"{os.fsdecode(error.filename)}: {error.strerror}"
+    if type(error).__module__.partition(".")[0] == "squareone":  # it says what to do
+        return str(error)
     if isinstance(error, OSError | ValueError | TypeError | MemoryError) and str(error):
         return str(error)
     said = f"{type(error).__name__}: {error}"
@@ -131,6 +133,7 @@ def _fitting(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--time", type=click.FloatRange(0, min_open=True), help="Seconds for one fit, about."
         ),
+        click.option("--device", help="Where exact fits are made: cuda, cpu or auto."),
         click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True),
     )
     for option in reversed(options):
