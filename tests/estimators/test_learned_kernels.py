@@ -6,9 +6,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.model_selection import GroupKFold, KFold, TimeSeriesSplit
 
-from squareone import RLSClassifier, RLSRegressor
+from squareone import RLSClassifier, RLSRegressor, load
+from squareone.centers import Given
 from squareone.fitting import kernel_choice
-from squareone.kernels import Gaussian, Laplacian, Linear, Matern
+from squareone.kernels import Gaussian, Laplacian, Linear, Matern, Sum
+from squareone.report import KernelChoiceDisplay
 
 LEARNED = Gaussian(metric="learned")
 
@@ -56,11 +58,11 @@ def metric_after(X, Y, w, rounds, power):
     for _ in range(rounds):
         C = plain_fit(X, Y, w, R)[0] / spreads
         M, G = R @ R.T, np.zeros((X.shape[1], X.shape[1]))
-        for x in X:
+        for x, times in zip(X, w, strict=True):
             apart = (x - X) @ M
             k = np.exp(-np.einsum("ij,ij->i", apart, x - X) / (2 * SIGMA**2))
             slopes = -(apart / SIGMA**2).T @ (k[:, None] * C)
-            G += slopes @ slopes.T
+            G += times * slopes @ slopes.T
         values, vectors = np.linalg.eigh(G)
         R = vectors * np.maximum(values / values[-1], 0.0) ** (power / 2)
     return R
@@ -156,6 +158,112 @@ def test_models_of_folds_are_fits_at_their_kernel(kernel):
     for number, values in enumerate(learned.fold_expansions(rows)):
         own = learned.rows[learned.folds == number]
         assert_allclose(values.values(rows[own]), learned.values[learned.folds == number])
+
+
+def a_direction_and_a_threshold(n):
+    """What a sum of kernels is for."""
+    X = np.random.default_rng(5).standard_normal((n, 5))
+    return X, np.sin(X @ [1.0, 1.0, 0.0, 0.0, 0.0]) + np.sign(X[:, 2])
+
+
+@pytest.fixture(scope="module")
+def added():
+    """A fit whose choice is the sum, whatever else is as good."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(
+            kernel_choice,
+            "_simplest_of_the_best",
+            lambda trials: next(t for t in trials if len(t.terms) == 2),
+        )
+        X, y = a_direction_and_a_threshold(300)
+        return RLSRegressor("auto", random_state=0).fit(X[:200], y[:200])
+
+
+def test_a_sum_of_kernels_keeps_metrics_and_widths_of_its_terms(added):
+    X, y = a_direction_and_a_threshold(300)
+    model = added
+    kernel, learned = model.kernel_, model._record.learned
+    assert isinstance(kernel, Sum)
+    assert isinstance(kernel.second, Laplacian)
+    assert not isinstance(kernel.first, Laplacian)
+    chosen = model.path_["chosen"]
+    assert "+" in model.path_["kernel"][chosen][0]
+    assert model.path_["rounds"][chosen][0] == model.rounds_
+    # the final fit is a plain one with that kernel, and folds have their own metrics
+    plain = RLSRegressor(kernel, model.alpha_).fit(X[:200], y[:200])
+    assert_allclose(plain.predict(X[200:]), model.predict(X[200:]), rtol=1e-6, atol=1e-8)
+    for number, fold in enumerate(learned.models):
+        test = learned.rows[learned.folds == number]
+        train = learned.pool[fold.train]
+        K = fold.kernel(X[test], X[train])
+        assert_allclose(K @ fold.coefficients + fold.intercepts, learned.values[test], atol=1e-6)
+        assert not np.array_equal(fold.kernel.second.metric, kernel.second.metric)
+    assert model.best_score_ == pytest.approx(-np.mean((y[:200] - learned.values[:, 0]) ** 2))
+
+
+def test_a_sum_predicts_better_than_each_term(added):
+    X, y = a_direction_and_a_threshold(300)
+    errors = [
+        np.mean((RLSRegressor(kernel).fit(X[:200], y[:200]).predict(X[200:]) - y[200:]) ** 2)
+        for kernel in (added.kernel_, added.kernel_.first, added.kernel_.second)
+    ]
+    assert errors[0] < min(errors[1:])
+
+
+def test_what_can_be_asked_of_a_sum(added, tmp_path):
+    X, y = a_direction_and_a_threshold(300)
+    added.save(tmp_path / "sum.squareone")
+    again = load(tmp_path / "sum.squareone")
+    assert_array_equal(again.predict(X), added.predict(X))
+    assert again.best_score_ == added.best_score_
+    for method in ("adaptive", "jackknife+"):
+        low, high = again.predict_interval(X[200:], 0.9, method=method).T
+        assert 0.75 < np.mean((low <= y[200:]) & (y[200:] <= high)) <= 1.0
+    assert KernelChoiceDisplay.from_estimator(added).rounds
+
+
+def test_a_weight_is_so_many_rows_of_a_metric():
+    """Repeated rows in the same folds, with σ and λ given."""
+    times = np.random.default_rng(1).integers(1, 5, 60)
+    repeated = np.repeat(np.arange(60), times)
+    folds = list(KFold(5, shuffle=True, random_state=5).split(rows))
+    theirs = [tuple(np.flatnonzero(np.isin(repeated, p)) for p in pair) for pair in folds]
+    for kernel in (Gaussian(1.5, metric="learned"), Laplacian(3.0, metric="learned")):
+        one = RLSRegressor(kernel, 0.1, cv=folds).fit(rows, numbers, sample_weight=times)
+        other = RLSRegressor(kernel, 0.1, cv=theirs).fit(rows[repeated], numbers[repeated])
+        assert one.rounds_ == other.rounds_ > 0
+        assert_allclose(one.predict(rows), other.predict(rows), atol=1e-5)
+
+
+@pytest.mark.parametrize("centers", [3, Given(np.eye(4)), 20])
+@pytest.mark.parametrize("kernel", [LEARNED, "auto"], ids=str)
+def test_the_score_with_centers_is_that_of_fits_with_centers(centers, kernel):
+    rng = np.random.default_rng(0)
+    X, new = rng.standard_normal((150, 4)), rng.standard_normal((1000, 4))
+
+    def truth(rows):
+        return np.sin(2.0 * rows[:, 0] + rows[:, 1])
+
+    y = truth(X) + 0.1 * rng.standard_normal(150)
+    y_new = truth(new) + 0.1 * rng.standard_normal(1000)
+    model = RLSRegressor(kernel, centers=centers, random_state=0).fit(X, y)
+    seen = np.mean((model.predict(new) - y_new) ** 2)
+    assert 0.5 < -model.best_score_ / seen < 2.0
+    low, high = model.predict_interval(new, 0.9, method="adaptive").T
+    assert np.mean((low <= y_new) & (y_new <= high)) > 0.8
+
+
+def test_rounding_of_the_rows_does_not_decide_about_rounds():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 4))
+    y = np.sin(X[:, 0]) + 0.1 * rng.standard_normal(60)
+    new = np.random.default_rng(77).standard_normal((1000, 4))
+    plain = np.mean((RLSRegressor().fit(X, y).predict(new) - np.sin(new[:, 0])) ** 2)
+    for seed in range(4):
+        moved = X * (1 + 1e-13 * np.random.default_rng(seed).standard_normal(X.shape))
+        model = RLSRegressor(LEARNED).fit(moved, y)
+        assert model.rounds_ > 0
+        assert np.mean((model.predict(new) - np.sin(new[:, 0])) ** 2) < 0.5 * plain
 
 
 def test_rows_that_no_fold_leaves_out_are_not_judged():

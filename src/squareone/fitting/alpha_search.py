@@ -69,7 +69,7 @@ def search(problem: Problem, found: WidthFound | None = None) -> tuple[Factor, P
         with problem.stage("start of the search"):
             start, settled = _start(problem), False
     if not followed and problem.X.dtype == np.float64:
-        start, settled = _search_in_single(problem, start, parts)
+        start, settled = search_in_single(problem, start, parts)
     with problem.stage("kernel matrix"):
         system = problem.system()
     with problem.stage("path", None if settled else MOST_STEPS):
@@ -152,7 +152,7 @@ def _start(problem: Problem) -> float:
     return float(np.log(path.alphas[good].max()))
 
 
-def _search_in_single(problem: Problem, start: float, parts: list[Path]) -> tuple[float, bool]:
+def search_in_single(problem: Problem, start: float, parts: list[Path]) -> tuple[float, bool]:
     """Go downhill in float32 as far as that is safe; where it ended, and whether inside."""
     with problem.stage("kernel matrix"):
         system = problem.system(np.dtype(np.float32))

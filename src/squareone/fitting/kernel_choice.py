@@ -5,6 +5,10 @@ with each round. So kernels, rounds of a learned metric and the preparation of t
 by folds: a chain of rounds begins afresh on the rows that are kept, and its errors are those of the
 rows it has not seen. Few rows are looked at first, and what may still win on more of them.
 
+A kernel of Euclidean distances and one of L1 distances see different things in a table: directions
+that matter, and single features with their thresholds. In the last stage their best ones are also
+tried as a sum, each with the metric and the width it has found; only λ is chosen anew.
+
 The error of the chosen chain is the least of many, and so too small again. That which is reported
 comes from other folds, and so does every left-out value that is read later.
 """
@@ -13,16 +17,25 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ..arrays import Array
 from ..kernels import Gaussian, Kernel, Laplacian, Linear, Matern
+from ..models import Hyperplane, KernelExpansion
 from ..selection.criteria import Folds
 from ..targets import Labels
-from .metric_rounds import PlainFit, fit_plainly, learned_kernel, quiet
+from .metric_rounds import (
+    PlainFit,
+    at_width,
+    fit_by_a_part,
+    fit_plainly,
+    fit_with_widths,
+    learned_kernel,
+    quiet,
+)
 from .problem import Problem
 
 #: Rows at most among which the kernel is chosen, and from which its metric is learned.
@@ -34,6 +47,8 @@ _STAGES = ((1200, None), (2400, 4), (4500, 3))
 _LEFT_OUT, _MOST_REPEATS, _MOST_CHAINS = 2400, 6, 4
 # Folds of the choice, and of the error that is reported.
 _FOLDS, _FRESH_FOLDS = 3, 5
+# Rows up to which a search costs nothing worth saving.
+_FEW_ROWS = 400
 # Rounds at most, and by which share the error has to fall for another one.
 _ROUNDS, _WORTH_A_ROUND = 6, 2e-3
 # Gains of a round to come at most, in those of the round before.
@@ -53,6 +68,13 @@ FAMILIES: tuple[Kernel, ...] = (
     Laplacian(),
 )
 _POWERS = (1.0, 0.5)
+
+
+#: From numbers of rows of the pool, these rows as they are prepared, and a kernel, to a model in
+#: units of the targets whose coefficients belong to centers.
+FitWithCenters = Callable[[Array, Array, Kernel], KernelExpansion | Hyperplane]
+#: A chain after so many rounds: preparation, kernel, power and rounds.
+_Place = tuple[int, str, float, int]
 
 
 class Preparation(ABC):
@@ -107,13 +129,28 @@ class Chain:
 
 
 @dataclass(frozen=True)
+class Term:
+    """A chain after some rounds."""
+
+    chain: Chain
+    rounds: int
+
+    @property
+    def place(self) -> _Place:
+        """What it is known by; a chain that has not learned yet has no power."""
+        chain = self.chain
+        power = chain.power if self.rounds else 0.0
+        return chain.preparation, repr(chain.kernel), power, self.rounds
+
+
+@dataclass(frozen=True)
 class Trial:
-    """A chain after some rounds, and its error in folds that learned everything anew.
+    """A chain after some rounds, or a sum of two, and its error in folds that learned all anew.
 
     Attributes
     ----------
-    chain : Chain
-    rounds : int
+    terms : tuple of Term
+        One, or two that are added, with the same preparation.
     rows : int
         Of all folds together.
     score : float
@@ -125,13 +162,34 @@ class Trial:
         Of the choice: only trials of the same one are compared.
     """
 
-    chain: Chain
-    rounds: int
+    terms: tuple[Term, ...]
     rows: int
     score: float
     standard_error: float
     squares: Array
     stage: int
+
+    @property
+    def preparation(self) -> int:
+        """Which one."""
+        return self.terms[0].chain.preparation
+
+    @property
+    def kernel(self) -> Kernel:
+        """Without metrics."""
+        kernel, *others = (term.chain.kernel for term in self.terms)
+        return kernel + others[0] if others else kernel
+
+    @property
+    def rounds(self) -> int:
+        """Of the term that has learned longest."""
+        return max(term.rounds for term in self.terms)
+
+    @property
+    def power(self) -> float:
+        """Of the metric that was learned longest; zero where none was."""
+        longest = max(self.terms, key=lambda term: term.rounds)
+        return longest.chain.power if longest.rounds else 0.0
 
 
 @dataclass(frozen=True)
@@ -183,24 +241,22 @@ class KernelChoice:
     Attributes
     ----------
     kernel : Kernel
-        With the metric that was learned; its width is still to be chosen.
-    preparation : int
-    power : float
-    rounds : int
+        With the metric that was learned; its width is still to be chosen. Terms of a sum have
+        theirs.
     trials : list of Trial
     best : Trial
         The one that was chosen of these.
     fresh : FreshFolds
         Values of rows by models that have learned everything without them.
+    alpha : float or None
+        About the λ to be expected, where the kernel has its widths.
     """
 
     kernel: Kernel
-    preparation: int
-    power: float
-    rounds: int
     trials: list[Trial]
     best: Trial
     fresh: FreshFolds
+    alpha: float | None
 
 
 def chains_of(kernels: Sequence[Kernel], preparations: int, *, learned: bool) -> list[Chain]:
@@ -214,7 +270,11 @@ def chains_of(kernels: Sequence[Kernel], preparations: int, *, learned: bool) ->
 
 
 def choose_kernel(
-    problem: Problem, preparations: Sequence[Preparation], chains: Sequence[Chain]
+    problem: Problem,
+    preparations: Sequence[Preparation],
+    chains: Sequence[Chain],
+    n: int,
+    with_centers: FitWithCenters | None = None,
 ) -> KernelChoice:
     """The best chain and the number of its rounds, the metric of all rows, and honest values.
 
@@ -225,6 +285,10 @@ def choose_kernel(
     preparations : sequence of Preparation
         Of these rows.
     chains : sequence of Chain
+    n : int
+        Rows that will be fitted with the kernel.
+    with_centers : callable, optional
+        How they will be fitted, where only some points are to be centers.
 
     Notes
     -----
@@ -234,14 +298,14 @@ def choose_kernel(
     with problem.stage("choice of the kernel"):
         trials = contest.run(list(chains))
     best = _simplest_of_the_best(_last_stage(trials))
-    chain, rounds = best.chain, best.rounds
     with problem.stage("folds for the error"):
-        fresh = contest.fresh(chain, rounds)
+        fresh = contest.fresh(best.terms, with_centers)
     with problem.stage("metric"):
         everything = np.arange(problem.X.shape[0])
-        part, _ = contest.part(chain, everything, everything[:0])
-        kernel = contest.kernel_after(part, chain, rounds)
-    return KernelChoice(kernel, chain.preparation, chain.power, rounds, trials, best, fresh)
+        part, _ = contest.part(best.preparation, everything, everything[:0])
+        kernel = contest.kernel_of(part, best.terms, n)
+    alpha = contest.alpha_of(best.terms) if len(best.terms) > 1 else None
+    return KernelChoice(kernel, trials, best, fresh, alpha)
 
 
 def _last_stage(trials: list[Trial]) -> list[Trial]:
@@ -266,14 +330,6 @@ def _simplest_of_the_best(trials: list[Trial]) -> Trial:
     return min((trial for trial in trials if untold(trial)), key=lambda trial: trial.rounds)
 
 
-#: A chain after so many rounds: preparation, kernel, power and rounds.
-_Place = tuple[int, str, float, int]
-
-
-def _place(chain: Chain, rounds: int) -> _Place:
-    return chain.preparation, repr(chain.kernel), chain.power if rounds else 0.0, rounds
-
-
 class _Contest:
     """Chains on folds of some of the rows."""
 
@@ -285,6 +341,12 @@ class _Contest:
         self._parts: dict[tuple[int, int], tuple[Problem, Array]] = {}
         # the last fit by a chain after so many rounds: where searches on other rows begin
         self._seen: dict[_Place, PlainFit] = {}
+        # λ of sums
+        self._alphas: dict[tuple[_Place, ...], float] = {}
+        # rounds before the best one on fewer rows: their widths and λ will do
+        self._settled: set[_Place] = set()
+        # the fits of all folds, for the best trial of a chain in the present stage
+        self._fits: dict[_Place, list[PlainFit]] = {}
         self._first: dict[tuple[_Place, int], PlainFit] = {}
         # folds in which width and λ are searched
         self._searched: set[int] = set()
@@ -310,12 +372,30 @@ class _Contest:
             chains = _survivors(chains, trials, most)
             if number == 1:  # the other power of what has come so far
                 chains += [other for other in others if any(map(other.is_like, chains))]
-            trials += self._stage(number, chains, np.sort(self.order[:size]), repeats)
+            self._settle(trials)
+            rows, last = np.sort(self.order[:size]), number == len(stages) - 1
+            trials += self._stage(number, chains, rows, repeats, sums=last)
         return trials
 
-    def _stage(self, stage: int, chains: list[Chain], rows: Array, repeats: int) -> list[Trial]:
+    def _settle(self, trials: list[Trial]) -> None:
+        """Widths and λ of rounds on the way to the best one of a chain are not searched again."""
+        best: dict[Chain, Trial] = {}
+        for trial in _last_stage(trials) if trials else []:
+            chain = trial.terms[0].chain
+            if chain not in best or trial.score > best[chain].score:
+                best[chain] = trial
+        self._settled = {
+            Term(chain, rounds).place
+            for chain, trial in best.items()
+            for rounds in range(trial.rounds)
+        }
+
+    def _stage(
+        self, stage: int, chains: list[Chain], rows: Array, repeats: int, *, sums: bool
+    ) -> list[Trial]:
         self._parts.clear()
         self._first.clear()
+        self._fits.clear()
         folds = [self._folds(rows, _FOLDS) for _ in range(repeats)]
         self._searched = set(np.cumsum([0, *map(len, folds)]).tolist())
         pairs = [fold for repeat in folds for fold in repeat]
@@ -323,6 +403,8 @@ class _Contest:
         for chain in chains:
             bar = max((trial.score for trial in trials), default=-np.inf)
             trials += self._trials(stage, chain, rows.size, pairs, bar)
+        if sums:
+            trials += [self._sum(stage, terms, rows.size, pairs) for terms in _terms_to_add(trials)]
         return trials
 
     def _trials(
@@ -346,14 +428,51 @@ class _Contest:
                 part, X = self._part_of_fold(chain, number, train, test)
                 fits[number] = fit = self._fit(part, chain, rounds, number, fits[number])
                 values.append(fit.model.values(X))
-            held = np.concatenate([test for _, test in folds])
-            score, error, squares = self._score(held, np.concatenate(values))
             before = max((trial.score for trial in trials), default=-np.inf)
-            trials.append(Trial(chain, rounds, rows, score, error, squares, stage))
-            gain = score - before
-            if gain < _WORTH_A_ROUND * abs(before) or bar - score > _OUT_OF_REACH * gain:
+            term = Term(chain, rounds)
+            trials.append(self._trial(stage, (term,), rows, folds, values))
+            gain = trials[-1].score - before
+            if gain > 0:
+                for earlier in trials[:-1]:
+                    self._fits.pop(earlier.terms[0].place, None)
+                self._fits[term.place] = [fit for fit in fits if fit is not None]
+            if gain < _WORTH_A_ROUND * abs(before) or bar - trials[-1].score > _OUT_OF_REACH * gain:
                 break
         return trials
+
+    def _trial(
+        self,
+        stage: int,
+        terms: tuple[Term, ...],
+        rows: int,
+        folds: list[tuple[Array, Array]],
+        values: list[Array],
+    ) -> Trial:
+        held = np.concatenate([test for _, test in folds])
+        score, error, squares = self._score(held, np.concatenate(values))
+        return Trial(terms, rows, score, error, squares, stage)
+
+    def _sum(
+        self,
+        stage: int,
+        terms: tuple[Term, Term],
+        rows: int,
+        folds: list[tuple[Array, Array]],
+    ) -> Trial:
+        """The kernels of two chains added, as each fold has found them; λ is searched anew."""
+        values, alpha = [], np.nan
+        places = tuple(term.place for term in terms)
+        for number, (train, test) in enumerate(folds):
+            part, X = self._part_of_fold(terms[0].chain, number, train, test)
+            first, second = (self._fits[place][number] for place in places)
+            search = number in self._searched
+            start = first.alpha + second.alpha if search else alpha
+            kernel = first.kernel + second.kernel
+            fit = fit_with_widths(part, kernel, start, search=search)
+            alpha = fit.alpha
+            values.append(fit.model.values(X))
+        self._alphas[places] = alpha
+        return self._trial(stage, terms, rows, folds, values)
 
     def _fit(
         self, part: Problem, chain: Chain, rounds: int, number: int, last: PlainFit | None
@@ -362,13 +481,15 @@ class _Contest:
 
         Width and λ are searched in the first fold, or the first of each repeat.
         """
-        kernel, place = chain.kernel, _place(chain, rounds)
+        kernel, place = chain.kernel, Term(chain, rounds).place
         if last is not None:
             kernel = learned_kernel(part, chain.kernel, last, chain.power)
         elif (place, number) in self._first:
             return self._first[place, number]
-        near = self._seen.get(place, last)
-        search = number in self._searched
+        near, search = self._seen.get(place, last), number in self._searched
+        if part.X.shape[0] > _FEW_ROWS:
+            near = near or self._elsewhere(place)
+            search = search and place not in self._settled
         fit = fit_plainly(part, kernel, near, search=search)
         if search:
             self._seen[place] = fit
@@ -376,13 +497,33 @@ class _Contest:
             self._first[place, number] = fit
         return fit
 
-    def kernel_after(self, part: Problem, chain: Chain, rounds: int) -> Kernel:
+    def _elsewhere(self, place: _Place) -> PlainFit | None:
+        """A fit by the same kernel to rows that were prepared otherwise, before any round."""
+        others = (fit for (_, *rest), fit in self._seen.items() if rest == list(place[1:]))
+        return None if place[-1] else next(others, None)
+
+    def alpha_of(self, terms: tuple[Term, ...]) -> float:
+        """λ of a sum in the last fold that was searched."""
+        return self._alphas[tuple(term.place for term in terms)]
+
+    def kernel_of(self, part: Problem, terms: tuple[Term, ...], n: int) -> Kernel:
+        """The kernel for a fit to ``n`` rows; the width is still to be chosen, but of a sum."""
+        kernels = [self.kernel_after(part, term) for term in terms]
+        if len(terms) == 1:
+            return kernels[0]
+        first, second = (
+            at_width(part, kernel, self._seen[term.place], n)
+            for kernel, term in zip(kernels, terms, strict=True)
+        )
+        return first + second
+
+    def kernel_after(self, part: Problem, term: Term) -> Kernel:
         """The kernel with the metric of so many rounds, at widths and λ that were seen before."""
-        kernel = chain.kernel
-        if rounds:
+        chain, kernel = term.chain, term.chain.kernel
+        if term.rounds:
             part = part.subset(part.random_rows(METRIC_ROWS))
-        for number in range(rounds):
-            near = self._seen[_place(chain, number)]
+        for number in range(term.rounds):
+            near = self._seen[Term(chain, number).place]
             fit = fit_plainly(part, kernel, near, search=False)
             kernel = learned_kernel(part, chain.kernel, fit, chain.power)
         return kernel
@@ -399,30 +540,39 @@ class _Contest:
         score, error = -float(squares.mean()), float(squares.std() / np.sqrt(squares.size))
         return score * unit**2, error * unit**2, squares
 
-    def fresh(self, chain: Chain, rounds: int) -> FreshFolds:
+    def fresh(
+        self, terms: tuple[Term, ...], with_centers: FitWithCenters | None = None
+    ) -> FreshFolds:
         """Values by chains that have not seen the row, on folds of all rows.
 
-        Metric, coefficients, and the width and λ of the last fit are of the rows outside of the
-        fold; which chain it is, and the widths and λ of the fits before, are those of the choice.
+        Metric, coefficients, and λ of the last fit are of the rows outside of the fold, and so is
+        its width; which chain it is, the widths and λ of the fits before, and the widths of the
+        terms of a sum, in units of the median distance, are those of the choice. Fits with centers
+        choose them, and width and λ with them, anew; their models are not kept.
         """
         n, unit = self.order.size, self.problem.unit
         values = np.zeros_like(self.problem.Y)
         numbers = np.full(n, -1)
         models: list[FoldModel] = []
-        for train, test in self._folds(np.arange(n), _FRESH_FOLDS):
-            part, X = self.part(chain, train, test)
-            kernel = self.kernel_after(part, chain, rounds)
-            fit = fit_plainly(part, kernel, self._seen[_place(chain, rounds)])
+        for fold, (train, test) in enumerate(self._folds(np.arange(n), _FRESH_FOLDS)):
+            part, X = self.part(terms[0].chain.preparation, train, test)
+            kernel = self.kernel_of(part, terms, train.size)
+            numbers[test] = fold
+            if with_centers is not None:
+                values[test] = with_centers(train, part.X, kernel).values(X)
+                continue
+            places = tuple(term.place for term in terms)
+            near = self.alpha_of(terms) if len(terms) > 1 else self._seen[places[0]]
+            fit = fit_by_a_part(part, kernel, near)
             values[test] = fit.model.values(X) * values.dtype.type(unit)
-            numbers[test] = len(models)
             coefficients = fit.model.coefficients * values.dtype.type(unit)
             models.append(FoldModel(fit.kernel, train, coefficients, fit.model.intercepts * unit))
         known = np.flatnonzero(numbers >= 0)
         return FreshFolds(known, values[known], numbers[known], models)
 
-    def part(self, chain: Chain, train: Array, test: Array) -> tuple[Problem, Array]:
+    def part(self, preparation: int, train: Array, test: Array) -> tuple[Problem, Array]:
         """The problem of some rows, and other rows, both prepared by what the former teach."""
-        X, others = self.preparations[chain.preparation].rows(train, test)
+        X, others = self.preparations[preparation].rows(train, test)
         part = self.problem.subset(train)
         return quiet(replace(part, X=X)), others
 
@@ -431,7 +581,7 @@ class _Contest:
     ) -> tuple[Problem, Array]:
         key = (chain.preparation, number)
         if key not in self._parts:
-            self._parts[key] = self.part(chain, train, test)
+            self._parts[key] = self.part(chain.preparation, train, test)
         return self._parts[key]
 
     def _folds(self, rows: Array, count: int) -> list[tuple[Array, Array]]:
@@ -469,18 +619,35 @@ class _Contest:
 def _survivors(chains: list[Chain], trials: list[Trial], most: int | None) -> list[Chain]:
     """Chains that may still win, in their order: the best of each family, and the best of the rest.
 
-    On few rows families are told apart badly: what a metric gains grows with the rows.
+    On few rows families are told apart badly: what a metric gains grows with the rows. The best
+    of each family are taken from the preparation of the leader, for only these can be added.
     """
     if not trials:
         return chains
     last = _last_stage(trials)
-    best = {chain: max(t.score for t in last if t.chain is chain) for chain in chains}
+    best = {chain: max(t.score for t in last if t.terms[0].chain is chain) for chain in chains}
     ranked = sorted(chains, key=lambda chain: -best[chain])
     leader = best[ranked[0]]
     able = [chain for chain in ranked if best[chain] >= leader - _MAY_WIN * abs(leader)]
-    firsts = [c for i, c in enumerate(able) if c.family not in {b.family for b in able[:i]}]
+    alike = [chain for chain in able if chain.preparation == ranked[0].preparation]
+    firsts = [c for i, c in enumerate(alike) if c.family not in {b.family for b in alike[:i]}]
     chosen = [*firsts, *(chain for chain in able if chain not in firsts)][:most]
     return [chain for chain in chains if chain in chosen]
+
+
+def _terms_to_add(trials: list[Trial]) -> Iterator[tuple[Term, Term]]:
+    """Of each preparation the best of Euclidean and the best of L1 distances, if it has both."""
+    for number in sorted({trial.preparation for trial in trials}):
+        own = sorted(
+            (trial for trial in trials if trial.preparation == number), key=lambda t: -t.score
+        )
+        sides = (
+            next((t.terms[0] for t in own if isinstance(t.kernel, side)), None)
+            for side in (Gaussian | Matern, Laplacian)
+        )
+        first, second = sides
+        if first is not None and second is not None:
+            yield first, second
 
 
 def _within(criterion: Folds, rows: Array) -> Iterator[tuple[Array, Array]]:

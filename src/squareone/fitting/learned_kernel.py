@@ -8,7 +8,7 @@ their fold.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,6 +16,7 @@ import numpy as np
 from sklearn.base import clone
 
 from ..arrays import Array
+from ..centers import Given
 from ..kernels import Gaussian, Kernel, Linear
 from ..kernels.names import kernel_from
 from ..kernels.stationary import Stationary
@@ -28,6 +29,7 @@ from .kernel_choice import (
     FAMILIES,
     POOL_ROWS,
     AsTheyAre,
+    FitWithCenters,
     FoldModel,
     KernelChoice,
     Preparation,
@@ -37,6 +39,9 @@ from .kernel_choice import (
 from .problem import Problem
 from .progress import Progress
 from .request import FitRequest, KernelSearch, RequestedCenters
+
+#: From a problem to its solution, which has a ``model``.
+Solve = Callable[[Problem], Any]
 
 #: Columns of what was tried, as they stand in ``path_``.
 TRIALS = (
@@ -155,9 +160,9 @@ class LearnedKernel:
         columns = zip(
             *(
                 (
-                    str(trial.chain.kernel),
-                    trial.chain.preparation,
-                    trial.chain.power if trial.rounds else 0.0,
+                    str(trial.kernel),
+                    trial.preparation,
+                    trial.power,
                     trial.rounds,
                     trial.rows,
                     trial.score,
@@ -170,9 +175,9 @@ class LearnedKernel:
             strict=True,
         )
         return cls(
-            preparation=choice.preparation,
-            power=choice.power if choice.rounds else 0.0,
-            rounds=choice.rounds,
+            preparation=choice.best.preparation,
+            power=choice.best.power,
+            rounds=choice.best.rounds,
             score=score,
             trials=dict(zip(TRIALS, map(np.array, columns), strict=True)),
             pool=pool,
@@ -210,9 +215,12 @@ class LearnedKernel:
 
 
 def with_chosen_kernel(
-    request: FitRequest, progress: Progress
+    request: FitRequest, progress: Progress, solve: Solve
 ) -> tuple[FitRequest, LearnedKernel, dict[str, float]]:
-    """The request for the kernel that is best by folds; also the seconds of the choice."""
+    """The request for the kernel that is best by folds; also the seconds of the choice.
+
+    ``solve`` fits where only some points are centers.
+    """
     search = request.search
     assert search is not None
     pool = np.arange(request.kept.size)
@@ -223,7 +231,9 @@ def with_chosen_kernel(
     if search.preparations is not None:
         preparations = search.preparations(request.kept[pool])
     chains = chains_of(search.kernels, len(preparations), learned=search.learned)
-    choice = choose_kernel(problem, preparations, chains)
+    choice = choose_kernel(
+        problem, preparations, chains, request.kept.size, _with_centers(request, pool, solve)
+    )
     if search.preparations is not None:  # rows of these models are prepared by each for itself
         choice = replace(choice, fresh=replace(choice.fresh, models=[]))
     score = _score(problem, choice, per_target=request.per_target)
@@ -231,9 +241,51 @@ def with_chosen_kernel(
     if search.prepared is not None:
         by_folds = learned.judged_by_folds(request.kept.size)
         taught = None if by_folds else request.kept[pool]
-        request = replace(request, X=search.prepared(choice.preparation, taught))
-    request = replace(request, kernel=choice.kernel, search=None, pool=pool)
+        request = replace(request, X=search.prepared(choice.best.preparation, taught))
+    request = replace(
+        request, kernel=choice.kernel, search=None, pool=pool, near_alpha=choice.alpha
+    )
     return request, learned, problem.stages
+
+
+def _with_centers(request: FitRequest, pool: Array, solve: Solve) -> FitWithCenters | None:
+    """How some rows of the pool are fitted where not all rows of the fit will be centers."""
+    selector = request.selector(request.plan())
+    if selector is None:
+        return None
+    asked = request.centers
+
+    def fit(train: Array, X: Array, kernel: Kernel) -> KernelExpansion | Hyperplane:
+        own = selector
+        if not isinstance(selector, Given) and selector.count > train.size:
+            own = clone(selector).set_params(count=train.size)
+        count = asked.count if isinstance(own, Given) else int(own.count)
+        alone = replace(
+            _request_for(request, pool[train], X),
+            kernel=kernel,
+            criterion=request.criterion.restricted(pool[train]),
+            keep_factor=False,
+            centers=RequestedCenters(own, count, False, request.solver, None, None),
+        )
+        return solve(Problem.of(alone, alone.plan(), Progress.silent())).model
+
+    return fit
+
+
+def _request_for(request: FitRequest, rows: Array, X: Array) -> FitRequest:
+    """For some rows of the fit, which are X as numbers, with nothing to choose or to keep."""
+    rows = request.kept[rows]
+    return replace(
+        request,
+        X=X,
+        columns=request.columns[rows],
+        weights=None if request.weights is None else request.weights[rows],
+        user_weights=None if request.user_weights is None else request.user_weights[rows],
+        kept=np.arange(rows.size),
+        scorer=None,
+        search=None,
+        checkpoint=None,
+    )
 
 
 def _score(problem: Problem, choice: KernelChoice, *, per_target: bool) -> Array:
@@ -257,18 +309,10 @@ def _pool_problem(request: FitRequest, pool: Array, progress: Progress) -> Probl
     if not everywhere:
         X = StreamSubset(X, rows) if isinstance(X, Stream) else X[rows]
     alone = replace(
-        request,
-        X=in_memory(X),
-        columns=request.columns[rows],
-        weights=None if request.weights is None else request.weights[rows],
-        user_weights=None if request.user_weights is None else request.user_weights[rows],
-        kept=np.arange(rows.size),
+        _request_for(request, pool, in_memory(X)),
         criterion=request.criterion.restricted(pool),
-        scorer=None,
         solver="auto",
         centers=RequestedCenters(None, 0, False, "auto", None, None),
-        search=None,
-        checkpoint=None,
     )
     problem = Problem.of(alone, alone.plan(), progress)
     unit = problem.unit

@@ -15,23 +15,28 @@ from sklearn.base import clone
 
 from ..arrays import Array
 from ..errors import SingularSystemError
-from ..kernels import Kernel
+from ..kernels import Kernel, Laplacian
 from ..kernels.widths import free_width, term_of, with_width
 from ..models import Hyperplane, KernelExpansion
 from ..planning import make_plan
 from ..selection import Objective, choose_automatically, evaluate, lowest_alpha
 from ..selection.learned_metric import metric_of
 from ..solvers import CholeskyFactor, Factor, SpectralFactor
-from .alpha_search import check_zero
+from .alpha_search import check_zero, search_in_single
 from .problem import Problem
 from .progress import Progress
-from .width_search import choose_width, choose_width_near
+from .width_search import DRIFT, choose_width, choose_width_near
 
 # Rows at most at which gradients are taken: they are averages.
 _GRADIENT_ROWS = 2000
+# With a weight for every feature: few numbers, each a sum over rows and centers by itself.
+_SLOPE_ROWS = 1000
+# Rows at most on which a width is searched that is not the final one.
+_SEARCH_ROWS = 2400
 # Rows up to which float64 costs nothing worth saving.
 _SINGLE_ROWS = 1500
-# Rows up to which λ is chosen by an eigendecomposition, beyond which the search's will do.
+# Rows up to which λ is chosen by an eigendecomposition, the largest that is about as good: of few
+# rows the search may end anywhere on a flat curve. Beyond them the search's will do.
 _ALL_ALPHAS = 400
 
 
@@ -100,14 +105,64 @@ def fit_plainly(
         else:
             found = choose_width_near(problem, near.log_scale, near.alpha)
         place, problem = found.log_scale, problem.with_kernel(found.kernel)
-        looked_at_all = near is not None or problem.X.shape[0] > _ALL_ALPHAS
-        if alpha is None and looked_at_all and np.isfinite(found.log_alpha):
+        enough = problem.X.shape[0] > _ALL_ALPHAS
+        if alpha is None and enough and np.isfinite(found.log_alpha):
             alpha = _asked_near(problem, float(np.exp(found.log_alpha)))
     if alpha is None and near is not None and not search:
         alpha = near.alpha
     if alpha is None:
         return _by_all_alphas(problem, SpectralFactor(problem.system()), place)
     return _by_one_alpha(problem, alpha, place)
+
+
+def at_width(problem: Problem, kernel: Kernel, near: PlainFit, n: int) -> Kernel:
+    """``kernel`` with the width of a fit to some rows, as it is to be expected of ``n`` rows.
+
+    Widths are compared by the median distances between the rows of ``problem`` and of that fit.
+    """
+    assert isinstance(near.model, KernelExpansion)
+    kernel = kernel.resolve(problem.X, problem.rng)
+    name = free_width(kernel)
+    if not name:
+        return kernel
+    unit = term_of(kernel, name).median_distance(problem.X, problem.rng)
+    drift = DRIFT * np.log(n / near.model.coefficients.shape[0])
+    return with_width(kernel, name, np.exp(near.log_scale + drift) * unit)
+
+
+def fit_with_widths(
+    problem: Problem, kernel: Kernel, alpha: float, *, search: bool = True
+) -> PlainFit:
+    """Solve for a kernel whose widths are numbers, with λ near ``alpha``, or that itself."""
+    problem = replace(problem, kernel=kernel)
+    only = _only_alpha(problem)
+    if only is None and not search:
+        only = alpha
+    if only is None:
+        end, inside = search_in_single(problem, float(np.log(alpha)), [])
+        only = _asked_near(problem, float(np.exp(end))) if inside else None
+    if only is None:
+        return _by_all_alphas(problem, SpectralFactor(problem.system()), 0.0)
+    return _by_one_alpha(problem, only, 0.0)
+
+
+def fit_by_a_part(problem: Problem, kernel: Kernel, near: PlainFit | float) -> PlainFit:
+    """Choose width and λ on a part of many rows, and solve for all of them.
+
+    ``near`` is a fit to a similar problem; of a kernel whose widths are numbers its λ.
+
+    **Cost**: with a part of half of the rows about that of two factorisations.
+    """
+    few = problem.random_rows(_SEARCH_ROWS)
+    n = problem.X.shape[0]
+    if isinstance(near, PlainFit):
+        if few.size == n or isinstance(near.model, Hyperplane):
+            return fit_plainly(problem, kernel, near)
+        found = fit_plainly(problem.subset(few), kernel, near)
+        kernel = at_width(problem, kernel, found, n)
+    else:
+        found = fit_with_widths(problem.subset(few), kernel, near)
+    return fit_with_widths(problem, kernel, found.alpha, search=False)
 
 
 def _only_alpha(problem: Problem) -> float | None:
@@ -204,9 +259,11 @@ def learned_kernel(problem: Problem, kernel: Kernel, last: PlainFit, power: floa
     -----
     **Cost**: k·n·(d + t) multiplications for gradients at k = min(n, 2000) rows.
     """
-    rows = problem.X[problem.random_rows(_GRADIENT_ROWS)]
+    most = _SLOPE_ROWS if isinstance(kernel, Laplacian) else _GRADIENT_ROWS
+    some = problem.random_rows(most)
+    weights = None if problem.weights is None else problem.weights[some]
     coefficients = last.model.coefficients / _spreads(problem)
-    metric = metric_of(last.kernel, rows, problem.X, coefficients, power)
+    metric = metric_of(last.kernel, problem.X[some], problem.X, coefficients, power, weights)
     return clone(kernel).set_params(metric=metric)
 
 

@@ -26,7 +26,7 @@ from .progress import Progress
 from .request import FitRequest
 from .result import FitResult, Solution
 from .status_warnings import warn_of_status
-from .width_search import Step, choose_width
+from .width_search import Step, WidthFound, choose_width
 
 # `auto` takes a form that squares the features' condition only while that costs at most this.
 _AUTO_TOLERANCE = {np.dtype(np.float64): 1e-8, np.dtype(np.float32): 1e-3}
@@ -42,7 +42,7 @@ def fit(request: FitRequest, plan: Plan, progress: Progress) -> tuple[FitResult,
     learned, seconds = None, dict[str, float]()
     if request.search is not None:
         several = len(request.search.kernels) > 1
-        request, learned, seconds = with_chosen_kernel(request, progress)
+        request, learned, seconds = with_chosen_kernel(request, progress, _solve)
         plan = request.plan()
         if several:
             plan = replace(plan, untried=())
@@ -65,6 +65,8 @@ def _solve(problem: Problem) -> Solution:
     if free_width(problem.kernel):
         found = choose_width(problem)
         problem = problem.with_kernel(found.kernel)
+    elif problem.request.near_alpha is not None and isinstance(problem.alpha, str):
+        found = WidthFound.beside(problem.kernel, problem.request.near_alpha)
     if isinstance(problem.alpha, str) and not problem.solver.every_alpha:
         factor, path = search(problem, found)
     else:

@@ -191,6 +191,8 @@ class FitRequest:
         Where kernel matrices are made.
     place_note : str
         What there is to say about that.
+    near_alpha : float or None
+        Where a search for λ alone begins.
     """
 
     X: Any
@@ -220,6 +222,7 @@ class FitRequest:
     pool: Array | None = None
     place: Place = HOST
     place_note: str = ""
+    near_alpha: float | None = None
 
     @property
     def given(self) -> bool:

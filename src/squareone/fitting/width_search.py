@@ -328,7 +328,7 @@ _SPREADS = (1.0, 0.5)
 _SETTLED, _MOST = 0.04, 0.6
 # d log σ / d log n to be expected, and the range in which two sizes may teach otherwise: a width
 # is known to some per cent only, so what they teach counts by this share.
-_DRIFT, _DRIFTS, _LEARNED = -0.08, (-0.25, 0.05), 0.4
+DRIFT, _DRIFTS, _LEARNED = -0.08, (-0.25, 0.05), 0.4
 
 
 @dataclass(frozen=True)
@@ -356,6 +356,12 @@ class WidthFound:
     curvature: float | None = None
     steps: list[Step] = field(default_factory=list)
     log_scale: float = 0.0
+
+    @classmethod
+    def beside(cls, kernel: Kernel, alpha: float) -> WidthFound:
+        """A kernel whose widths are known, with λ of a fit to other rows."""
+        curvature = float(fit_curvature(np.empty((0, 2)), np.empty(0))[1, 1])
+        return cls(kernel, _log(alpha), np.inf, curvature)
 
 
 def choose_width(problem: Problem) -> WidthFound:
@@ -485,7 +491,7 @@ class _Search:
         n = self.problem.X.shape[0]
         curvature = level.curvature(start.log_scale, start.log_alpha)
         point = np.array([start.log_scale, start.log_alpha])
-        drift, rows = _DRIFT, level.part.X.shape[0]
+        drift, rows = DRIFT, level.part.X.shape[0]
         sizes = width_sizes(n)
         while sizes:
             size, before = sizes.pop(0), float(point[0])
@@ -494,7 +500,7 @@ class _Search:
             looks = Looks(self.part(size), level.family, self.journal)
             point, bend = looks.descend(point, curvature, WIDTH_STEPS)
             learned = (float(point[0]) - before) / way
-            drift = _DRIFT + _LEARNED * (float(np.clip(learned, *_DRIFTS)) - _DRIFT)
+            drift = DRIFT + _LEARNED * (float(np.clip(learned, *_DRIFTS)) - DRIFT)
             rows = size
             # what looks gain grows with the square of the way from where they start
             unsettled = looks.gain() * (rest / way) ** 2 > _SETTLED

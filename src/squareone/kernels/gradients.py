@@ -49,7 +49,9 @@ _NUMBERS = 2_097_152
 _ROUNDING = 1e-12
 
 
-def average_outer_product(kernel: Kernel, X: Array, centers: Array, coefficients: Array) -> Array:
+def average_outer_product(
+    kernel: Kernel, X: Array, centers: Array, coefficients: Array, weights: Array | None = None
+) -> Array:
     """The mean of Σ_t ∇f_t(x) ∇f_t(x)ᵀ over the rows ``X`` (k, d) → (d, d), in float64.
 
     Parameters
@@ -62,6 +64,8 @@ def average_outer_product(kernel: Kernel, X: Array, centers: Array, coefficients
         x_j.
     coefficients : array (n, t)
         c_j, one column for every function. Their scales count: give columns in common units.
+    weights : array (k,), optional
+        How many rows each row of ``X`` counts as.
 
     Notes
     -----
@@ -89,16 +93,21 @@ def average_outer_product(kernel: Kernel, X: Array, centers: Array, coefficients
     k, d = expansion.X.shape
     parts = expansion.blocks()
     hands = min(gram_blocks(k, d)[1], len(parts))
+    shares = _shares(k, weights)
 
     def add(hand: int, total: Array) -> None:
         for rows in parts[hand::hands]:
-            block = expansion.gradients(rows).reshape(-1, d)
+            block = expansion.gradients(rows)
+            block *= np.sqrt(shares[rows, None])
+            block = block.reshape(-1, d)
             total += block.T @ block
 
-    return dealt_sums(hands, d, add) / k
+    return dealt_sums(hands, d, add)
 
 
-def mean_squares(kernel: Kernel, X: Array, centers: Array, coefficients: Array) -> Array:
+def mean_squares(
+    kernel: Kernel, X: Array, centers: Array, coefficients: Array, weights: Array | None = None
+) -> Array:
     """The mean of Σ_t (∂f_t/∂x_q)² over the rows ``X`` (k, d), for every feature q → (d,).
 
     Parameters are those of :func:`average_outer_product`, of which this is the diagonal.
@@ -118,13 +127,19 @@ def mean_squares(kernel: Kernel, X: Array, centers: Array, coefficients: Array) 
     expansion = _Expansion(kernel, X, centers, coefficients)
     parts = expansion.blocks()
     sums = np.zeros((len(parts), expansion.X.shape[1]))
+    shares = _shares(expansion.X.shape[0], weights)
 
     def add(part: int) -> None:
         block = expansion.gradients(parts[part])
-        np.einsum("tij,tij->j", block, block, out=sums[part])
+        np.einsum("tij,tij,i->j", block, block, shares[parts[part]], out=sums[part])
 
     for_each(add, range(len(parts)))
-    return sums.sum(axis=0) / expansion.X.shape[0]
+    return sums.sum(axis=0)
+
+
+def _shares(k: int, weights: Array | None) -> Array:
+    """What each of k rows counts in an average (k,)."""
+    return np.full(k, 1.0 / k) if weights is None else weights / weights.sum(dtype=np.float64)
 
 
 def gradients(kernel: Kernel, X: Array, centers: Array, coefficients: Array) -> Array:

@@ -113,18 +113,27 @@ def learn_metric(
     return metrics
 
 
-def metric_of(kernel: Kernel, X: Array, centers: Array, coefficients: Array, power: float) -> Array:
+def metric_of(
+    kernel: Kernel,
+    X: Array,
+    centers: Array,
+    coefficients: Array,
+    power: float,
+    weights: Array | None = None,
+) -> Array:
     """The metric of the gradients of Σ_j c_j k(x, x_j) at rows ``X`` (k, d): (d, r) or (d,).
+
+    ``weights`` (k,) say how many rows each of them counts as.
 
     Where the function is flat no direction is better than another: the metric is that of the
     kernel, or all ones where it has none.
     """
     if isinstance(kernel, Laplacian):
-        squares = mean_squares(kernel, X, centers, coefficients)
+        squares = mean_squares(kernel, X, centers, coefficients, weights)
         if not squares.any():
             return _as_it_is(kernel, X)
         return np.maximum((squares / squares.max()) ** (power / 2.0), _LEAST_WEIGHT)
-    outer = average_outer_product(kernel, X, centers, coefficients)
+    outer = average_outer_product(kernel, X, centers, coefficients, weights)
     if not outer.any():
         return _as_it_is(kernel, X)
     values, vectors = np.linalg.eigh(outer)

@@ -36,8 +36,9 @@ __all__ = ["ChoiceRules", "EncodedColumn", "Unseen", "choose"]
 
 # A share of different texts that makes an identifier of them, with so many rows at least.
 _DIFFERENT, _FEWEST = 0.9, 10
-# The share of the whole numbers from 0 on that has to occur in a running number.
-_DENSE = 0.5
+# The share of the whole numbers from 0 on that has to occur in a running number with gaps, which
+# needs so many rows.
+_DENSE, _MANY = 0.5, 100
 # Words in the name of a column that say what it is.
 _IDS = {"id", "ids", "idx", "index", "identifier", "key", "guid", "uuid", "rowid", "rownum"}
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
@@ -45,6 +46,9 @@ _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _CODE = re.compile(r"[+-]?0\d+", re.ASCII)
 _INTEGER = re.compile(r"\s*[+-]?\d+\s*", re.ASCII)
 _FORMATTED = re.compile(r"[^\w\s]?\s?[-+]?\d[\d.,' ]*\s?[^\w\s]?")
+
+# Whole numbers from here on are rounded when they become float64.
+_EXACT = 2**53
 
 #: Kinds of columns that are dropped.
 DROPPED = ("identifier", "constant", "empty")
@@ -206,6 +210,9 @@ def choose(column: Column, rules: ChoiceRules) -> EncodedColumn:
     if count == n:
         return EncodedColumn(name, "empty", f"no value in any of {n:,} rows")
     values = column.values[~gaps]
+    if column.content == "numbers" and column.whole and np.abs(values).max() >= _EXACT:
+        why = f"whole numbers from {_EXACT:,} on, which float64 cannot tell apart"
+        return EncodedColumn(name, "identifier", why)
     if (values == values[0]).all():
         shown = column.shown(int(np.argmin(gaps)))
         if not count:
@@ -252,13 +259,25 @@ def _identifier(column: Column) -> str:
         if known >= _FEWEST and len(column.levels) >= _DIFFERENT * known:
             return f"{len(column.levels):,} different texts in {known:,} rows"
     if column.content == "numbers" and column.whole:
-        low, high = column.values.min(), column.values.max()
-        running = low >= 0 and high + 1 <= n / _DENSE
+        running = _is_running(column.values)
         named = {word.lower() for word in _WORD.findall(column.name)} & _IDS
         if (running or named) and np.unique(column.values).size == n:
             what = "a running number" if running else f"called {min(named)!r}"
             return f"whole numbers, another one in every row, and {what}"
     return ""
+
+
+def _is_running(values: Array) -> bool:
+    """Whether different whole numbers (n,) count rows: 0, 1, … or 1, 2, …, or many rows of these.
+
+    A few measurements may all differ by chance, and those of a plan are equally far apart.
+    """
+    ordered = np.sort(values)
+    if np.array_equal(ordered - ordered[0], np.arange(values.size)):
+        return bool(ordered[0] in (0, 1))
+    apart = np.diff(ordered)
+    dense = ordered[0] >= 0 and ordered[-1] + 1 <= values.size / _DENSE
+    return bool(dense and values.size >= _MANY and not (apart == apart[0]).all())
 
 
 _Choice = tuple[str, tuple[Part, ...], str]

@@ -60,7 +60,8 @@ class NumberScaling:
         none = np.empty(0)
         if scaling == "quantile":
             return cls(fill, 0.0, 1.0, *_knots(values, weights))
-        mean = float(np.average(values, weights=weights))
+        # of what is left without the first value: the mean of large numbers is rounded
+        mean = float(values[0] + np.average(values - values[0], weights=weights))
         away = values - mean
         peak = float(np.abs(away).max())  # squares might leave the range
         sd = peak * float(np.sqrt(np.average((away / peak) ** 2, weights=weights)))
