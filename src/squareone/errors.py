@@ -15,6 +15,7 @@ __all__ = [
     "EstimateWarning",
     "ExportError",
     "FileFormatError",
+    "IdentifierWarning",
     "IllConditionedWarning",
     "MemoryLimitError",
     "NotPositiveSemidefiniteError",
@@ -146,6 +147,10 @@ class ScaleWarning(UserWarning):
 
 class EmptyColumnWarning(UserWarning):
     """Columns of a table without a value in any row; they are not used."""
+
+
+class IdentifierWarning(UserWarning):
+    """Numbers of a table that look like a running number, and are not called one; not used."""
 
 
 class UnseenValuesWarning(UserWarning):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
+from sklearn.model_selection import KFold
 
 from squareone import RLSRegressor
 from squareone.kernels import Gaussian, Laplacian, Linear, Matern
@@ -144,6 +145,37 @@ def test_directions_that_rounding_cannot_tell_from_zero_are_left_out():
 def test_one_feature():
     assert_allclose(np.abs(learn_metric(X[:, :1], Y, Gaussian(), Recorder())[-1]), [[1.0]])
     assert_array_equal(learn_metric(X[:, :1], Y, Laplacian(), Recorder())[-1], [1.0])
+
+
+@pytest.mark.parametrize("kernel", [Gaussian(1.5), Matern(2.0, nu=0.5), Laplacian(3.0)])
+def test_a_weight_is_so_many_rows(kernel):
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(40, 3))
+    y = np.sin(2 * rows[:, 0] + rows[:, 1]) + 0.2 * rng.standard_normal(40)
+    weights = rng.integers(0, 4, 40)
+    repeated = np.repeat(np.arange(40), weights)
+    folds = list(KFold(3).split(rows))
+    again = [tuple(np.flatnonzero(np.isin(repeated, part)) for part in fold) for fold in folds]
+    learned = clone(kernel).set_params(metric="learned")
+    one = RLSRegressor(learned, alpha=0.1, cv=folds).fit(rows, y, sample_weight=weights)
+    other = RLSRegressor(learned, alpha=0.1, cv=again).fit(rows[repeated], y[repeated])
+    assert one.rounds_ == other.rounds_
+    assert_allclose(one.path_["score"], other.path_["score"], rtol=1e-8)
+    assert_allclose(one.predict(rows), other.predict(rows), rtol=1e-8, atol=1e-8)
+
+    weighed = np.ones(40) + (np.arange(40) % 3)
+    twice = np.repeat(np.arange(40), weighed.astype(int))
+
+    def weighed_fit(kernel, X, Y):
+        model = RLSRegressor(kernel, alpha=0.1).fit(
+            X, Y, sample_weight=weighed if len(X) == 40 else None
+        )
+        return model.kernel_, model.dual_coef_.reshape(len(X), -1)
+
+    first = learn_metric(rows, y[:, None], kernel, weighed_fit, rounds=1, sample_weight=weighed)
+    second = learn_metric(rows[twice], y[twice, None], kernel, weighed_fit, rounds=1)
+    one, other = (m if m.ndim == 1 else m @ m.T for m in (first[0], second[0]))
+    assert_allclose(one, other, rtol=1e-8, atol=1e-10)
 
 
 def test_gradients_are_taken_at_some_rows(monkeypatch):

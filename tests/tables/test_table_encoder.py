@@ -5,12 +5,19 @@ from datetime import datetime, timedelta
 
 import numpy as np
 import pandas as pd
+import polars
+import pyarrow
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from squareone.errors import EmptyColumnWarning, ScaleError, UnseenValuesWarning
+from squareone.errors import (
+    EmptyColumnWarning,
+    IdentifierWarning,
+    ScaleError,
+    UnseenValuesWarning,
+)
 from squareone.tables import TableEncoder
 from tests.estimators.data import refused
 from tests.reference import table_encoding as reference
@@ -300,14 +307,14 @@ KINDS = {
     "years, each once": (list(range(1990, 2020)), "number"),
     "prices, each once": ([100 + 37 * k * k for k in range(20)], "number"),
     "measurements, each once": (np.arange(20.0).tolist(), "number"),
-    "a running number": (rng.permutation(20).tolist(), "identifier"),
-    "part of a running number": (rng.permutation(150)[:110].tolist(), "identifier"),
-    "few ages, each once": ([7, 3, 15, 22, 1, 9, 18, 12, 5, 20, 11, 14], "number"),
-    "steps of two": (list(range(0, 200, 2)), "number"),
-    "from five on": (list(range(5, 55)), "number"),
-    "beyond float64": ([2**62, 2**62 + 1, 2**62 + 5] * 5, "identifier"),
-    "text beyond float64": ([str(2**62 + k) for k in (0, 1, 5)] * 5, "identifier"),
-    "a running number as text": (list(map(str, range(1, 21))), "identifier"),
+    "measurements without repeats": (rng.permutation(24)[:12].tolist(), "number"),
+    "steps of two": (list(range(0, 100, 2)), "number"),
+    "consecutive, from five on": (list(range(5, 55)), "number"),
+    "consecutive years": (list(range(1971, 2021)), "number"),
+    "integers that float64 merges": ([2**62 + k % 4 for k in range(20)], "words"),
+    "the same as text": ([str(2**62 + k % 4) for k in range(20)], "words"),
+    "large integers, each once": ([2**63 + k for k in range(20)], "identifier"),
+    "large integers far apart": ([2**62 + 10**12 * k * k for k in range(20)], "number"),
     "texts, each once": ([f"name {k}" for k in range(20)], "identifier"),
     "few rows": ([f"name {k}" for k in range(6)], "words"),
     "a value or none": ([5, None, 5, 5], "presence"),
@@ -328,6 +335,60 @@ def test_kinds(name):
     assert np.isfinite(found).all()
     assert found.shape[1] == sum(len(c.outputs) for c in encoder.columns_)
     assert f"x0      {kind}" in encoder.summary()
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        rng.permutation(20).tolist(),
+        list(range(1, 21)),
+        list(map(str, range(1, 21))),
+        np.arange(400)[rng.permutation(400)[:300]].tolist(),
+    ],
+    ids=["from 0", "from 1", "as text", "a random part"],
+)
+def test_running_numbers_are_dropped_with_a_warning(values):
+    frame = pd.DataFrame({"place": values, "x": rng.normal(size=len(values))})
+    with pytest.warns(IdentifierWarning, match="column 'place' of X looks like a running number"):
+        encoder = TableEncoder().fit(frame)
+    assert encoder.columns_[0].kind == "identifier"
+    assert TableEncoder(drop_identifiers=False).fit(frame).dropped_ == {}
+    assert TableEncoder().fit(frame.rename(columns={"place": "row id"})).dropped_.keys() == {
+        "row id"
+    }
+
+
+LARGE = [2**62, 2**62 + 1, 2**62 + 5, 2**62 + 7] * 5
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        pd.DataFrame({"x0": LARGE}),
+        pd.DataFrame({"x0": np.array(LARGE, np.uint64)}),
+        pd.DataFrame({"x0": pd.array(LARGE, dtype="Int64")}),
+        polars.DataFrame({"x0": LARGE}),
+        pyarrow.table({"x0": LARGE}),
+        np.array(LARGE)[:, None],
+        [[value] for value in LARGE],
+    ],
+    ids=["pandas", "unsigned", "nullable", "polars", "arrow", "array", "lists"],
+)
+def test_integers_that_float64_does_not_tell_apart(frame):
+    encoder = TableEncoder().fit(frame)
+    assert encoder.columns_[0].outputs == tuple(f"x0={value}" for value in LARGE[:4])
+    found = encoder.transform(frame)
+    assert_allclose(found[:4], np.eye(4) / np.sqrt(2))
+    later = [[LARGE[1]], [2**62 + 2]]
+    if hasattr(encoder, "feature_names_in_"):
+        later = pd.DataFrame(later, columns=["x0"])
+    assert_allclose(encoder.transform(later), [found[1], np.zeros(4)])
+
+
+def test_large_numbers_are_scaled_as_others():
+    values = 1e15 + rng.uniform(0.1, 1, 50)
+    scaled = TableEncoder().fit_transform(column(values.tolist()))
+    assert_allclose(scaled.std(), 1.0)
 
 
 def test_identifiers_by_name():

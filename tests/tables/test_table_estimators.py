@@ -509,6 +509,25 @@ def test_importances_of_a_classifier():
     assert shares.idxmax() == "town"
 
 
+@pytest.mark.parametrize("kernel", [Gaussian(3.0), "linear"])
+def test_importances_count_rows_by_their_weight(kernel):
+    rng = np.random.default_rng(0)
+    X, weights = rng.normal(size=(60, 3)), rng.integers(1, 4, 60)
+    y, repeated = X @ [3.0, 1.0, 0.2] + np.sin(3 * X[:, 0]), np.repeat(np.arange(60), weights)
+    folds = list(KFold(3).split(X))
+    again = [tuple(np.flatnonzero(np.isin(repeated, part)) for part in fold) for fold in folds]
+    settings = {"alpha": 1.0, "encoder": TableEncoder()}
+    one = TableRegressor(kernel, cv=folds, **settings).fit(X, y, sample_weight=weights)
+    other = TableRegressor(kernel, cv=again, **settings).fit(X[repeated], y[repeated])
+    assert_allclose(one.feature_importances_, other.feature_importances_, rtol=1e-9)
+
+
+def test_numbers_written_as_text_are_targets():
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    as_text = TableRegressor("gaussian").fit(X, X[:, 0].astype(str))
+    assert_allclose(as_text.predict(X), TableRegressor("gaussian").fit(X, X[:, 0]).predict(X))
+
+
 def test_importances_are_slopes():
     """The root mean square derivative of the prediction, times the deviation of the feature."""
     X = np.random.default_rng(3).normal(size=(60, 3)) * [1.0, 5.0, 0.2]

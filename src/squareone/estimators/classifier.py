@@ -414,7 +414,8 @@ n_features_in_, feature_names_in_
 
         At least the leave-one-out error rate (Rifkin, Yeo & Poggio 2003, section 7.7), from the
         fitted values alone, for the :attr:`threshold_` there is. Without an intercept only: with
-        one it does not hold.
+        one it does not hold. Nor does it where the kernel was chosen or its metric learned from
+        these rows.
         """
         record = self._recorded()
         if self._labels().code is not None:
@@ -430,6 +431,13 @@ n_features_in_, feature_names_in_
             msg = (
                 "loo_error_bound_ is for a fit with all rows as centers: loo_predictions_ gives "
                 "the leave-one-out errors themselves"
+            )
+            raise AttributeError(msg)
+        if record.learned is not None:
+            msg = (
+                "loo_error_bound_ bounds leave-one-out errors at a kernel that has not seen the "
+                "rows, and this one was chosen or its metric learned from them: best_score_ and "
+                "loo_probabilities_ are of rows left out of that, too"
             )
             raise AttributeError(msg)
         rows = diagnostics.may_err(record, getattr(self, "threshold_", 0.0))

@@ -132,8 +132,9 @@ class RLSRegressor(RegressionMixin, RegularisedLeastSquares):
         ``rows``: first the looks of that search, on so many rows, and last the path at the chosen
         width on all of them. Where the kernel was chosen or a metric learned also ``kernel``,
         ``preparation`` (of rows: zero, if not of a table), ``power`` and ``rounds`` of the metric,
-        and ``honest``: first what was tried, by folds that learned everything anew, then the rest
-        at the final metric, which has seen the rows.
+        ``stage`` (the rows looked at grow from one to the next; −1 for what is not of the choice),
+        ``chosen`` (the candidate that won) and ``honest``: first what was tried, by folds that
+        learned everything anew, then the rest at the final metric, which has seen the rows.
     rounds_ : int
         Rounds of the learned metric, zero where a plain kernel was better. Only where the kernel
         was chosen, or its metric learned.

@@ -108,9 +108,10 @@ def check_rows(X: Any, n: int, search: KernelSearch) -> None:
         raise ValueError(msg)
     if n < FEWEST_ROWS:
         msg = (
-            f"the kernel is chosen by folds, which need at least {FEWEST_ROWS} rows of positive "
-            f"weight, got n_samples = {n}: use RLSRegressor or RLSClassifier with a kernel without "
-            "a learned metric"
+            "the kernel, its metric and the encoder of a table are chosen by folds, which need at "
+            f"least {FEWEST_ROWS} rows of positive weight, got n_samples = {n}: use RLSRegressor "
+            "or RLSClassifier with a kernel without a learned metric, for a table in a pipeline "
+            "behind TableEncoder()"
         )
         raise ValueError(msg)
 

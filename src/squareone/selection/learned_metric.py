@@ -50,6 +50,7 @@ def learn_metric(
     power: float = 1.0,
     rounds: int = 3,
     rng: np.random.RandomState | None = None,
+    sample_weight: Array | None = None,
 ) -> list[Array]:
     """The metric after each of some rounds.
 
@@ -70,6 +71,9 @@ def learn_metric(
         At least one.
     rng : RandomState, optional
         Draws the rows at which gradients are taken, where there are more than 3,000.
+    sample_weight : array (n,), optional
+        How many rows each row counts as, in the average of gradients and in the standard deviation
+        of targets; ``fit`` has to know them by itself.
 
     Returns
     -------
@@ -102,12 +106,13 @@ def learn_metric(
     0.994 → 1.000
     """
     _check(kernel, power, rounds)
-    Y = _standardised(Y)
+    Y = _standardised(Y, sample_weight)
     present, metrics = kernel, []
     for _ in range(rounds):
         fitted, coefficients = fit(present, X, Y)
-        some = _some_rows(X, rng)
-        metric = metric_of(fitted, some, X, coefficients, power)
+        some = _some_rows(X.shape[0], rng)
+        weights = None if sample_weight is None else np.asarray(sample_weight)[some]
+        metric = metric_of(fitted, X[some], X, coefficients, power, weights)
         metrics.append(metric)
         present = clone(kernel).set_params(metric=metric)
     return metrics
@@ -161,16 +166,17 @@ def _check(kernel: Any, power: float, rounds: int) -> None:
         raise ValueError(msg)
 
 
-def _standardised(Y: Array) -> Array:
+def _standardised(Y: Array, weights: Array | None) -> Array:
     """Columns of mean zero and variance one, or zeros."""
     Y = np.asarray(Y, np.float64)
-    Y = Y - Y.mean(axis=0)
-    spreads = Y.std(axis=0)
+    Y = Y - np.average(Y, axis=0, weights=weights)
+    spreads = np.sqrt(np.average(Y**2, axis=0, weights=weights))
     return Y / np.where(spreads > 0, spreads, 1.0)
 
 
-def _some_rows(X: Array, rng: np.random.RandomState | None) -> Array:
-    if X.shape[0] <= _GRADIENT_ROWS:
-        return X
+def _some_rows(n: int, rng: np.random.RandomState | None) -> Array:
+    """The numbers of the rows at which gradients are taken."""
+    if n <= _GRADIENT_ROWS:
+        return np.arange(n)
     rng = np.random.RandomState(0) if rng is None else rng
-    return X[np.sort(rng.choice(X.shape[0], _GRADIENT_ROWS, replace=False))]
+    return np.sort(rng.choice(n, _GRADIENT_ROWS, replace=False))

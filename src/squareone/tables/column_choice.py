@@ -36,9 +36,9 @@ __all__ = ["ChoiceRules", "EncodedColumn", "Unseen", "choose"]
 
 # A share of different texts that makes an identifier of them, with so many rows at least.
 _DIFFERENT, _FEWEST = 0.9, 10
-# The share of the whole numbers from 0 on that has to occur in a running number with gaps, which
-# needs so many rows.
-_DENSE, _MANY = 0.5, 100
+# The share of the whole numbers from 0 on that has to occur in a part of a running number, of so
+# many rows at least: measurements that are as close together repeat sooner.
+_DENSE, _MANY = 0.5, 200
 # Words in the name of a column that say what it is.
 _IDS = {"id", "ids", "idx", "index", "identifier", "key", "guid", "uuid", "rowid", "rownum"}
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
@@ -46,9 +46,6 @@ _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _CODE = re.compile(r"[+-]?0\d+", re.ASCII)
 _INTEGER = re.compile(r"\s*[+-]?\d+\s*", re.ASCII)
 _FORMATTED = re.compile(r"[^\w\s]?\s?[-+]?\d[\d.,' ]*\s?[^\w\s]?")
-
-# Whole numbers from here on are rounded when they become float64.
-_EXACT = 2**53
 
 #: Kinds of columns that are dropped.
 DROPPED = ("identifier", "constant", "empty")
@@ -208,39 +205,45 @@ def choose(column: Column, rules: ChoiceRules) -> EncodedColumn:
     gaps = column.gaps
     count = int(gaps.sum())
     if count == n:
-        return EncodedColumn(name, "empty", f"no value in any of {n:,} rows")
+        return EncodedColumn(name, "empty", f"no value in {_rows(n, 'any')}")
     values = column.values[~gaps]
-    if column.content == "numbers" and column.whole and np.abs(values).max() >= _EXACT:
-        why = f"whole numbers from {_EXACT:,} on, which float64 cannot tell apart"
-        return EncodedColumn(name, "identifier", why)
-    if (values == values[0]).all():
+    if (values == values[0]).all() and not column.merged:
         shown = column.shown(int(np.argmin(gaps)))
         if not count:
-            return EncodedColumn(name, "constant", f"{shown} in each of {n:,} rows")
+            return EncodedColumn(name, "constant", f"{shown} in {_rows(n)}")
         why = f"{shown} or a gap: whether there is a value"
         return EncodedColumn(
             name, "presence", why, column.content, gaps=True, parts=(GapIndicator(),)
         )
     identifier = _identifier(column) if rules.drop_identifiers else ""
     if identifier:
-        return EncodedColumn(name, "identifier", identifier)
+        return EncodedColumn(name, "identifier", identifier, column.content)
     kind, parts, more = _CHOICES[column.content](column, rules)
     why = ", ".join(filter(None, (why, more, f"{count:,} gap{'s' * (count > 1)}" if count else "")))
     return EncodedColumn(name, kind, why, column.content, column.zoned, count > 0, parts)
 
 
+def _rows(n: int, which: str = "each") -> str:
+    return "the only row" if n == 1 else f"{which} of {n:,} rows"
+
+
 def _typed(column: Column) -> tuple[Column, str]:
     """Words that are numbers or dates as such, and what is to be said of a column."""
+    if column.merged:
+        return column.as_words(), "integers that are no longer apart in float64"
     if column.content != "words":
         return column, ""
     if column.declared:
         return column, "ordered categories" if column.order else "categories"
-    numbers = parsed_numbers(column)
+    numbers, gaps = parsed_numbers(column), column.gaps
     if numbers is not None:
         codes = [level for level in column.levels if _CODE.fullmatch(level)]
         if codes:
             return column, f"codes with leading zeros such as {codes[0]!r}"
-        return replace(numbers, whole=all(map(_INTEGER.fullmatch, column.levels))), "as text"
+        whole = all(map(_INTEGER.fullmatch, column.levels))
+        if whole and len(set(map(int, column.levels))) > np.unique(numbers.values[~gaps]).size:
+            return column, "integers that are no longer apart in float64"
+        return replace(numbers, whole=whole), "as text"
     times = parsed_times(column)
     if times is not None:
         return times, "as text"
@@ -259,25 +262,29 @@ def _identifier(column: Column) -> str:
         if known >= _FEWEST and len(column.levels) >= _DIFFERENT * known:
             return f"{len(column.levels):,} different texts in {known:,} rows"
     if column.content == "numbers" and column.whole:
-        running = _is_running(column.values)
-        named = {word.lower() for word in _WORD.findall(column.name)} & _IDS
-        if (running or named) and np.unique(column.values).size == n:
-            what = "a running number" if running else f"called {min(named)!r}"
+        named = called_identifier(column.name)
+        different = np.unique(column.values)
+        if different.size == n and (named or _is_running(different)):
+            what = f"called {named!r}" if named else "a running number"
             return f"whole numbers, another one in every row, and {what}"
     return ""
 
 
-def _is_running(values: Array) -> bool:
+def _is_running(ordered: Array) -> bool:
     """Whether different whole numbers (n,) count rows: 0, 1, … or 1, 2, …, or many rows of these.
 
     A few measurements may all differ by chance, and those of a plan are equally far apart.
     """
-    ordered = np.sort(values)
-    if np.array_equal(ordered - ordered[0], np.arange(values.size)):
-        return bool(ordered[0] in (0, 1))
     apart = np.diff(ordered)
-    dense = ordered[0] >= 0 and ordered[-1] + 1 <= values.size / _DENSE
-    return bool(dense and values.size >= _MANY and not (apart == apart[0]).all())
+    if (apart == apart[0]).all():
+        return bool(ordered[0] in (0, 1) and apart[0] == 1)
+    n = ordered.size
+    return bool(n >= _MANY and ordered[0] >= 0 and ordered[-1] + 1 <= n / _DENSE)
+
+
+def called_identifier(name: str) -> str:
+    """The word in the name of a column that calls it an identifier; empty where there is none."""
+    return min({word.lower() for word in _WORD.findall(name)} & _IDS, default="")
 
 
 _Choice = tuple[str, tuple[Part, ...], str]

@@ -46,6 +46,8 @@ __all__ = [
 
 # Numbers beyond this are refused with the infinite ones: their squares, and sums, would be.
 LARGEST = 1e300
+# Every integer up to this is a number of float64.
+_ALL_INTEGERS = 2.0**53
 _NO_TIME = np.iinfo(np.int64).min  # NaT as an integer
 _SECOND = 1e-6  # of microseconds
 # Letters of a value that a message shows.
@@ -78,6 +80,8 @@ class Column:
         Whether times came with a time zone.
     declared : bool
         Whether words were called categories by whoever made the table: they stay words.
+    integers : tuple of int or None
+        Of numbers: the rows themselves, where float64 does not have all of them; None for a gap.
     """
 
     name: str
@@ -88,6 +92,14 @@ class Column:
     whole: bool = False
     zoned: bool = False
     declared: bool = False
+    integers: tuple[int | None, ...] | None = None
+
+    @property
+    def merged(self) -> bool:
+        """Whether different integers have become the same number of float64."""
+        if self.integers is None:
+            return False
+        return len(set(self.integers) - {None}) > np.unique(self.values[~self.gaps]).size
 
     @property
     def gaps(self) -> Array:
@@ -110,7 +122,24 @@ class Column:
         values = self.values[keep]
         if self.content == _WORDS:
             return _words(self, values, self.levels)
-        return replace(self, values=values)
+        integers = self.integers
+        if integers is not None:
+            integers = tuple(integers[row] for row in np.arange(len(integers))[keep])
+        return replace(self, values=values, integers=integers)
+
+    def as_words(self) -> Column:
+        """Numbers and booleans as the texts they are written as.
+
+        **Cost**: a sort.
+        """
+        if self.integers is not None:
+            return _of_words(self.name, list(self.integers))
+        known = ~self.gaps
+        levels, codes = np.unique(self.values[known], return_inverse=True)
+        values = np.full(self.values.size, -1)
+        values[known] = codes
+        kind: type = float if self.content == _NUMBERS else bool
+        return _words(replace(self, content=_WORDS), values, [_text(kind(v)) for v in levels])
 
 
 class Table:
@@ -216,6 +245,8 @@ def _array_of(X: Any) -> Array:
 
 def _of_array(name: str, values: Array) -> Column:
     kind = values.dtype.kind
+    if kind in "iu" and values.size and _beyond_float64(values.min(), values.max()):
+        return _of_objects(name, values.tolist())
     if kind in "iuf":
         return Column(name, _NUMBERS, values.astype(np.float64), whole=kind != "f")
     if kind == "b":
@@ -227,6 +258,13 @@ def _of_array(name: str, values: Array) -> Column:
         seconds = np.where(np.isnat(values), np.nan, lengths * _SECOND)
         return Column(name, _NUMBERS, seconds)
     return _of_objects(name, values.tolist())
+
+
+def _beyond_float64(low: Any, high: Any) -> bool:
+    """Whether there are integers that float64 may not have; of gaps alone there are none."""
+    return max((abs(int(v)) for v in (low, high) if v is not None and v == v), default=0) >= (
+        _ALL_INTEGERS
+    )
 
 
 def _of_pandas(name: str, series: Any) -> Column:
@@ -245,6 +283,8 @@ def _of_pandas(name: str, series: Any) -> Column:
     kind = getattr(dtype, "kind", "O")
     if isinstance(dtype, np.dtype):
         return _of_array(name, series.to_numpy())
+    if kind in "iu" and _beyond_float64(series.min(), series.max()):
+        return _of_objects(name, series.tolist())
     if kind in "biuf":
         values = np.array(series.to_numpy(dtype=np.float64, na_value=np.nan))
         return Column(name, _BOOLEANS if kind == "b" else _NUMBERS, values, whole=kind in "iu")
@@ -255,6 +295,8 @@ def _of_polars(name: str, series: Any) -> Column:
     import polars
 
     dtype = series.dtype
+    if dtype.is_integer() and _beyond_float64(series.min(), series.max()):
+        return _of_objects(name, series.to_list())
     if dtype.is_numeric() or dtype == polars.Boolean:
         values = np.array(series.cast(polars.Float64).to_numpy())
         content = _NUMBERS if dtype.is_numeric() else _BOOLEANS
@@ -272,8 +314,13 @@ def _of_arrow(name: str, values: Any) -> Column:
 
     kinds, kind = pyarrow.types, values.type
     if kinds.is_integer(kind) or kinds.is_floating(kind) or kinds.is_decimal(kind):
-        numbers = values.cast(pyarrow.float64(), safe=False).to_numpy(zero_copy_only=False)
-        return Column(name, _NUMBERS, np.array(numbers), whole=kinds.is_integer(kind))
+        numbers = np.array(
+            values.cast(pyarrow.float64(), safe=False).to_numpy(zero_copy_only=False)
+        )
+        whole = kinds.is_integer(kind)
+        if whole and (np.abs(numbers) >= _ALL_INTEGERS).any():
+            return _of_objects(name, values.to_pylist())
+        return Column(name, _NUMBERS, numbers, whole=whole)
     if kinds.is_timestamp(kind) or kinds.is_date(kind):
         zone = getattr(kind, "tz", None)
         times = values.cast(pyarrow.timestamp("us", zone), safe=False).cast(pyarrow.int64())
@@ -307,8 +354,11 @@ def _of_objects(name: str, values: list[Any]) -> Column:
     if categories == {"boolean"}:
         return Column(name, _BOOLEANS, _floats(name, values))
     if categories and categories <= {"boolean", "number"}:
-        whole = all(issubclass(kind, Integral) for kind in found)
-        return Column(name, _NUMBERS, _floats(name, values), whole=whole)
+        whole = all(_category(kind) == "gap" or issubclass(kind, Integral) for kind in found)
+        numbers = _floats(name, values)
+        large = whole and bool((np.abs(numbers) >= _ALL_INTEGERS).any())
+        exact = tuple(None if v is None else int(v) for v in values) if large else None
+        return Column(name, _NUMBERS, numbers, whole=whole, integers=exact)
     if categories == {"time"}:
         return _of_times(name, values)
     if categories == {"duration"}:
@@ -340,9 +390,11 @@ def _refuse_value(name: str, values: list[Any], is_wrong: Callable[[Any], bool])
     shown = repr(values[row])
     shown = shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}…"
     msg = (
-        f"column {name!r} holds {shown} of type {type(values[row]).__name__} in row {row}: the "
-        "argument must be a string or a number, a boolean, a date or a gap in every row, and dates "
-        "do not mix with anything else"
+        f"column {name!r} holds {shown} of type {type(values[row]).__name__} in row {row}: every "
+        "cell must be a string or a number, a boolean, a date or a gap, and dates do not mix with "
+        "anything else. Write it as one of these: an hour or a length of time as a number, a "
+        "period by its first day (in pandas .dt.to_timestamp()), anything else as text "
+        "(.astype(str))"
     )
     raise TypeError(msg)
 
@@ -506,12 +558,7 @@ def as_content(column: Column, content: str, zoned: bool) -> Column:
     if column.gaps.all():
         found = _all_gaps(column, content)
     elif content == _WORDS and column.content in (_NUMBERS, _BOOLEANS):
-        known = ~column.gaps
-        levels, codes = np.unique(column.values[known], return_inverse=True)
-        values = np.full(column.values.size, -1)
-        values[known] = codes
-        kind: type = float if column.content == _NUMBERS else bool
-        found = _words(replace(column, content=_WORDS), values, [_text(kind(v)) for v in levels])
+        found = column.as_words()
     elif content == _NUMBERS and column.content == _BOOLEANS:
         found = replace(column, content=_NUMBERS)
     elif content == _BOOLEANS and column.content in (_NUMBERS, _WORDS):
@@ -530,7 +577,8 @@ def as_content(column: Column, content: str, zoned: bool) -> Column:
         msg = (
             f"column {column.name!r} had times {'with' if zoned else 'without'} a time zone when "
             f"the encoder was fitted, and {column.shown(row)} in row {row} is "
-            f"{'without' if zoned else 'with'} one"
+            f"{'without' if zoned else 'with'} one: in pandas "
+            f"{'.dt.tz_localize gives it' if zoned else '.dt.tz_convert(None) takes it away'}"
         )
         raise ValueError(msg)
     return found

@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.base import clone
 
 from ..arrays import Array
-from ..errors import EmptyColumnWarning
+from ..errors import EmptyColumnWarning, IdentifierWarning
 from ..fitting.kernel_choice import Preparation
 from .table_encoder import NothingToEncodeError, TableEncoder
 
@@ -75,8 +75,9 @@ class EncodedRows:
         some = self.X if isinstance(rows, slice) else rows_of_table(self.X, rows)
         weights = None if self.weights is None else self.weights[rows]
         with warnings.catch_warnings():
-            # of columns that are empty in all rows the user has been told, once
+            # of columns that are dropped in all rows the user has been told, once
             warnings.simplefilter("ignore", EmptyColumnWarning)
+            warnings.simplefilter("ignore", IdentifierWarning)
             return np.ascontiguousarray(encoder.fit_transform(some, self.y[rows], weights))
 
 

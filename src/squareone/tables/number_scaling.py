@@ -64,7 +64,9 @@ class NumberScaling:
         mean = float(values[0] + np.average(values - values[0], weights=weights))
         away = values - mean
         peak = float(np.abs(away).max())  # squares might leave the range
-        sd = peak * float(np.sqrt(np.average((away / peak) ** 2, weights=weights)))
+        away /= peak
+        away -= np.average(away, weights=weights)  # the mean of large numbers is rounded
+        sd = peak * float(np.sqrt(np.average(away**2, weights=weights)))
         return cls(fill, mean, sd, none, none)
 
     def __call__(self, values: Array) -> Array:

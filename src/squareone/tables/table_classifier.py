@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from ..arrays import Array
 from ..estimators import RLSClassifier
@@ -142,6 +142,72 @@ class TableClassifier(RLSClassifier):
             coding=coding,
         )
         self.encoder = encoder
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+        """Choose the encoder, the kernel, its metric, σ and λ, and fit to all rows.
+
+        Parameters
+        ----------
+        X : DataFrame, Table, array or list (n, d)
+            Of pandas or polars, of pyarrow, two-dimensional, or a list of rows.
+        y : array (n,)
+            Classes: texts, integers or booleans. Or (n, labels), zeros and ones.
+        sample_weight : array (n,), optional
+            How many rows each row counts as; one of weight zero is not learned from.
+        groups : array (n,), optional
+            Rows of one group are in the same fold, always.
+
+        Returns
+        -------
+        self
+
+        Warns
+        -----
+        EmptyColumnWarning, IdentifierWarning
+            Where columns are dropped; see :class:`~squareone.tables.TableEncoder`.
+        """
+        return super().fit(X, y, sample_weight, groups)
+
+    def predict(self, X: Any) -> Array:
+        """Predict the classes of rows.
+
+        Parameters
+        ----------
+        X : DataFrame, Table, array or list (m, d)
+            With the columns of the fit, in any order where they have names.
+
+        Returns
+        -------
+        array of shape (m,), or (m, labels)
+
+        Warns
+        -----
+        UnseenValuesWarning
+            Where much of a column is what no training row had.
+
+        Examples
+        --------
+        >>> from squareone import TableClassifier
+        >>> X = [[size, town] for size in range(30, 60) for town in ("Rome", "Bari")]
+        >>> y = ["dear" if size > 44 or town == "Rome" else "cheap" for size, town in X]
+        >>> model = TableClassifier("gaussian", random_state=0).fit(X, y)
+        >>> model.predict([[35, "Bari"], [35, "Rome"]]).tolist()
+        ['cheap', 'dear']
+        """
+        return super().predict(X)
+
+    def decision_function(self, X: Any) -> Array:
+        """The decision values of rows: how far on the side of a class they are.
+
+        Parameters
+        ----------
+        X : DataFrame, Table, array or list (m, d)
+
+        Returns
+        -------
+        array of shape (m,) for two classes, (m, classes) or (m, labels)
+        """
+        return super().decision_function(X)
 
     def _request(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> FitRequest:
         return request_of(self, X, y, sample_weight, groups, "classification")

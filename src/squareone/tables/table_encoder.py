@@ -20,14 +20,21 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import Array
-from ..errors import EmptyColumnWarning, ScaleError, UnseenValuesWarning
+from ..errors import EmptyColumnWarning, IdentifierWarning, ScaleError, UnseenValuesWarning
 from ..estimators.validation import check_weights
 from ..parameters import NamedParameters
 from ..persistence import Fields, refuse
 from ..planning.text_table import Table as TextTable
 from ..rows.checks import first_not_finite, requested_type
 from ..rows.column_problems import refuse_missing
-from .column_choice import DROPPED, ChoiceRules, EncodedColumn, Unseen, choose
+from .column_choice import (
+    DROPPED,
+    ChoiceRules,
+    EncodedColumn,
+    Unseen,
+    called_identifier,
+    choose,
+)
 from .column_parts import MOST_HASHES, TargetMeans
 from .columns import Column, Table, columns_of
 from .number_scaling import SCALINGS
@@ -220,6 +227,8 @@ class TableEncoder(TransformerMixin, NamedParameters):
         -----
         EmptyColumnWarning
             Where columns have no value in any row; they are dropped.
+        IdentifierWarning
+            Where numbers are dropped as a running number that are not called one.
         """
         self._fit(X, y, sample_weight, out_of_fold=False)
         return self
@@ -285,10 +294,27 @@ class TableEncoder(TransformerMixin, NamedParameters):
             several = len(empty) > 1
             msg = (
                 f"column{'s' * several} {_listed(empty)} of X ha{'ve' if several else 's'} no "
-                "value in any row, and will not be used: leave them out, or look at how they were "
-                "read"
+                f"value in any row, and will not be used: leave {'them' if several else 'it'} out, "
+                f"or look at how {'they were' if several else 'it was'} read"
             )
             warnings.warn(msg, EmptyColumnWarning, stacklevel=3)
+        running = [
+            repr(column.name)
+            for column in encoded
+            if column.kind == "identifier"
+            and column.content == "numbers"
+            and not called_identifier(column.name)
+        ]
+        if running:
+            several = len(running) > 1
+            msg = (
+                f"column{'s' * several} {_listed(running)} of X look{'' if several else 's'} like "
+                "a running number: whole numbers that count from 0 or 1 on, another one in every "
+                f"row. {'They are' if several else 'It is'} not used, since new rows continue the "
+                "count: drop_identifiers=False keeps what is a measurement, and leaving it out of "
+                "X what is not silences this"
+            )
+            warnings.warn(msg, IdentifierWarning, stacklevel=3)
         return table, keep, means
 
     def _rules(self, y: Any, n: int, keep: Any, weights: Array | None) -> ChoiceRules:
@@ -570,8 +596,10 @@ def _check_some_left(encoded: list[EncodedColumn], n: int) -> None:
         reasons = [f"{c.name!r} ({c.kind}: {c.why})" for c in encoded]
         msg = (
             f"X has no column to encode in {n:,} sample{'s' * (n > 1)}: {_listed(reasons)}. Values "
-            "that vary are expected; drop_identifiers=False keeps identifiers"
+            "that vary are expected"
         )
+        if any(column.kind == "identifier" for column in encoded):
+            msg += "; drop_identifiers=False keeps identifiers"
         raise NothingToEncodeError(msg)
 
 

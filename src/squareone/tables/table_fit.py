@@ -100,14 +100,21 @@ def remember_encoder(estimator: Any, request: FitRequest, record: FitResult) -> 
     assert request.search is not None
     whole = request.search.prepared.__self__  # type: ignore[union-attr]
     estimator.encoder_ = whole.encoder
-    some = record.kept
+    some = np.arange(record.kept.size)
     if some.size > _SLOPE_ROWS:
-        some = some[np.linspace(0, some.size - 1, _SLOPE_ROWS).astype(int)]
-    rows = transformed(whole.encoder, rows_of_table(whole.X, some))
-    estimator.feature_importances_ = importances(record, rows, whole.encoder)
+        some = np.linspace(0, some.size - 1, _SLOPE_ROWS).astype(int)
+    weights = record.sample.weights
+    estimator.feature_importances_ = importances(
+        record,
+        transformed(whole.encoder, rows_of_table(whole.X, record.kept[some])),
+        whole.encoder,
+        None if weights is None else weights[some],
+    )
 
 
-def importances(record: FitResult, rows: Array, encoder: TableEncoder) -> Array:
+def importances(
+    record: FitResult, rows: Array, encoder: TableEncoder, weights: Array | None
+) -> Array:
     """How much predictions move with each column of a table, in shares of all (d,).
 
     The root of the mean square of the slope along a feature, times the feature's standard
@@ -119,13 +126,16 @@ def importances(record: FitResult, rows: Array, encoder: TableEncoder) -> Array:
     rows : array (m, k)
         Encoded rows at which slopes are taken.
     encoder : TableEncoder
+    weights : array (m,) or None
+        How many rows each row counts as.
     """
     model = record.model
     if isinstance(model, Hyperplane):
         squares = np.square(model.coefficients, dtype=np.float64).sum(axis=1)
     else:
-        squares = mean_squares(model.kernel, rows, model.centers, model.coefficients)
-    squares = squares * rows.var(axis=0, dtype=np.float64)
+        squares = mean_squares(model.kernel, rows, model.centers, model.coefficients, weights)
+    means = np.average(rows, axis=0, weights=weights)
+    squares = squares * np.average((rows - means) ** 2, axis=0, weights=weights)
     ends = np.cumsum([0, *(len(column.outputs) for column in encoder.columns_)])
     sums = np.array([squares[i:j].sum() for i, j in pairwise(ends)])
     roots = np.sqrt(sums)

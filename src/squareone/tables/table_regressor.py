@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from ..arrays import Array
 from ..estimators import RLSRegressor
@@ -140,6 +140,62 @@ class TableRegressor(RLSRegressor):
             scale=scale,
         )
         self.encoder = encoder
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+        """Choose the encoder, the kernel, its metric, σ and λ, and fit to all rows.
+
+        Parameters
+        ----------
+        X : DataFrame, Table, array or list (n, d)
+            Of pandas or polars, of pyarrow, two-dimensional, or a list of rows.
+        y : array (n,) or (n, t)
+            Numbers.
+        sample_weight : array (n,), optional
+            How many rows each row counts as; one of weight zero is not learned from.
+        groups : array (n,), optional
+            Rows of one group are in the same fold, always.
+
+        Returns
+        -------
+        self
+
+        Warns
+        -----
+        EmptyColumnWarning, IdentifierWarning
+            Where columns are dropped; see :class:`~squareone.tables.TableEncoder`.
+        """
+        return super().fit(X, y, sample_weight, groups)
+
+    def predict(self, X: Any, return_std: bool = False) -> Array | tuple[Array, Array]:
+        """Predict the targets of rows.
+
+        Parameters
+        ----------
+        X : DataFrame, Table, array or list (m, d)
+            With the columns of the fit, in any order where they have names.
+        return_std : bool, default=False
+            Also the standard deviation that a Gaussian process would state; see
+            :meth:`squareone.RLSRegressor.predict`.
+
+        Returns
+        -------
+        array of shape (m,) or (m, t)
+            With ``return_std`` a pair of such arrays.
+
+        Warns
+        -----
+        UnseenValuesWarning
+            Where much of a column is what no training row had.
+
+        Examples
+        --------
+        >>> from squareone import TableRegressor
+        >>> X = [[size, town] for size in range(30, 60) for town in ("Rome", "Bari")]
+        >>> y = [2.0 * size + 50.0 * (town == "Rome") for size, town in X]
+        >>> TableRegressor("linear").fit(X, y).predict([[45, "Bari"], [45, "Rome"]]).round(1)
+        array([ 90., 140.])
+        """
+        return super().predict(X, return_std)
 
     def predict_interval(
         self,

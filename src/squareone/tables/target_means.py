@@ -53,8 +53,12 @@ def target_columns(y: Any, task: str) -> tuple[Array, list[str]]:
         few = y.dtype.kind == "b" or (numbers is not None and _few(numbers))
         task = "classification" if numbers is None or few else "regression"
     if task == "regression":
+        numbers = _written_numbers(y) if numbers is None else numbers
         if numbers is None:
-            msg = f'y is not numeric ({y.dtype}), which task="regression" needs'
+            msg = (
+                f"y is not numeric ({y.dtype}), and a regression needs numbers: for classes use "
+                'TableClassifier, or task="classification" of an encoder'
+            )
             raise ValueError(msg)
         return numbers[:, None], [""]
     try:
@@ -66,6 +70,14 @@ def target_columns(y: Any, task: str) -> tuple[Array, list[str]]:
         return (codes == 1).astype(np.float64)[:, None], [""]
     indicators = (codes[:, None] == np.arange(classes.size)).astype(np.float64)
     return indicators, [str(each) for each in classes.tolist()]
+
+
+def _written_numbers(y: Array) -> Array | None:
+    """Texts as the numbers they are written as; None where one is no number."""
+    try:
+        return _numbers(y.astype(np.float64))
+    except (TypeError, ValueError):
+        return None
 
 
 def _numbers(y: Array) -> Array | None:

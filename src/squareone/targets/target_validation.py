@@ -51,7 +51,8 @@ def _as_numbers(y: Any) -> Array:
         array = array.astype(np.float64)
     except (TypeError, ValueError) as error:
         msg = (
-            f"y is not numeric ({error}): a regressor needs numbers; for classes use RLSClassifier"
+            f"y is not numeric ({error}): a regressor needs numbers; for classes use "
+            "RLSClassifier or TableClassifier"
         )
         raise ValueError(msg) from error
     _check_finite(array)
