@@ -61,8 +61,9 @@ test-slow: $(VENV)/.stamp-test ## tests that take longer
 
 # PyTorch in an environment of its own: its usual wheels for Linux bring CUDA, some gigabytes, which
 # no other target needs. Where pip is given an index of its CPU wheels, it takes those.
-$(VENV_TORCH)/.stamp: pyproject.toml
+$(VENV_TORCH)/.stamp: pyproject.toml requirements/torch.txt
 	$(PYTHON) -m venv --clear $(VENV_TORCH)
+	$(VENV_TORCH)/bin/python -m pip install --quiet --requirement requirements/torch.txt
 	$(VENV_TORCH)/bin/python -m pip install --quiet --editable ".[test,torch]"
 	@touch $@
 
