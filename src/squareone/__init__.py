@@ -2,10 +2,10 @@
 
 Every λ and the exact leave-one-out error from one factorisation: :class:`RLSRegressor` and
 :class:`RLSClassifier`; models with few centers, chosen greedily: :class:`OROLSRegressor` and
-:class:`OROLSClassifier`. From a stream, row by row: :class:`IncrementalRLSRegressor`,
-:class:`IncrementalRLSClassifier`, :class:`SecondOrderPerceptron`,
-:class:`SelectiveSamplingClassifier`, :class:`FilteringClassifier` and
-:class:`HierarchicalClassifier`. With the kernels of :mod:`squareone.kernels` and the tables and
+:class:`OROLSClassifier`; support vector machines by the same systems: :class:`SVMClassifier`. From
+a stream, row by row: :class:`IncrementalRLSRegressor`, :class:`IncrementalRLSClassifier`,
+:class:`SecondOrderPerceptron`, :class:`SelectiveSamplingClassifier`, :class:`FilteringClassifier`
+and :class:`HierarchicalClassifier`. With the kernels of :mod:`squareone.kernels` and the tables and
 figures of :mod:`squareone.report`; :mod:`squareone.tables` makes numbers of data frames.
 :func:`save` and :func:`load` keep what was learned in a file (:func:`check_saveable` asks before
 the fit), and :func:`to_onnx` writes it as an ONNX file.
@@ -18,7 +18,13 @@ from .version import __version__
 
 if TYPE_CHECKING:
     from . import kernels, report, tables
-    from .estimators import OROLSClassifier, OROLSRegressor, RLSClassifier, RLSRegressor
+    from .estimators import (
+        OROLSClassifier,
+        OROLSRegressor,
+        RLSClassifier,
+        RLSRegressor,
+        SVMClassifier,
+    )
     from .estimators.streaming import (
         FilteringClassifier,
         HierarchicalClassifier,
@@ -40,6 +46,7 @@ __all__ = [
     "OROLSRegressor",
     "RLSClassifier",
     "RLSRegressor",
+    "SVMClassifier",
     "SecondOrderPerceptron",
     "SelectiveSamplingClassifier",
     "TableClassifier",
@@ -62,6 +69,7 @@ _LATE = {
     "RLSClassifier": ".estimators",
     "OROLSRegressor": ".estimators",
     "OROLSClassifier": ".estimators",
+    "SVMClassifier": ".estimators",
     "SelectiveSamplingClassifier": ".estimators.streaming",
     "SecondOrderPerceptron": ".estimators.streaming",
     "IncrementalRLSRegressor": ".estimators.streaming",
@@ -84,6 +92,7 @@ _ROOMS = frozenset(
         "export",
         "fitting",
         "greedy",
+        "hinge",
         "kernels",
         "models",
         "online",

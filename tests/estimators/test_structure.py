@@ -31,7 +31,7 @@ def own_methods(kind):
 
 
 def test_all_estimators_are_looked_at():
-    assert len(ESTIMATORS) == 12
+    assert len(ESTIMATORS) == 13
     assert len(STREAMS) == 6
 
 

@@ -5,7 +5,8 @@ from .classifier import RLSClassifier
 from .orols_classifier import OROLSClassifier
 from .orols_regressor import OROLSRegressor
 from .regressor import RLSRegressor
+from .svm_classifier import SVMClassifier
 
-__all__ = ["OROLSClassifier", "OROLSRegressor", "RLSClassifier", "RLSRegressor"]
+__all__ = ["OROLSClassifier", "OROLSRegressor", "RLSClassifier", "RLSRegressor", "SVMClassifier"]
 
-register_estimators(OROLSClassifier, OROLSRegressor, RLSClassifier, RLSRegressor)
+register_estimators(OROLSClassifier, OROLSRegressor, RLSClassifier, RLSRegressor, SVMClassifier)

@@ -8,35 +8,24 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.metaestimators import available_if
 
 from ..arrays import Array
 from ..fitting import diagnostics
 from ..fitting.request import FitRequest
 from ..fitting.result import FitResult
 from ..kernels import Kernel
-from ..models.probabilities import CALIBRATIONS, Calibration, fit_calibration
+from ..models.probabilities import CALIBRATIONS
 from ..persistence import Fields, refuse
 from ..planning import Plan
 from ..selection.error_bounds import stability_bound
 from ..selection.threshold import (
-    best_thresholds,
     check_threshold,
     is_metric,
-    metric_of_classes,
 )
 from ..targets import CODINGS, Coding, Labels
-from .array_libraries import follows_rows
+from . import calibrated_classifier as calibrated
 from .base import RegularisedLeastSquares
 from .mixins import ClassificationMixin
-
-
-def _calibrates(estimator: RLSClassifier) -> bool:
-    """Whether there are probabilities; otherwise scikit-learn sees no ``predict_proba``."""
-    if estimator._calibrated_by() is None:
-        msg = "predict_proba needs a calibration: calibration=None was set. Fit again with one"
-        raise AttributeError(msg)
-    return True
 
 
 class RLSClassifier(ClassificationMixin, RegularisedLeastSquares):
@@ -169,6 +158,18 @@ n_features_in_, feature_names_in_
     6
     """
 
+    predict_proba = calibrated.predict_proba
+    predict_log_proba = calibrated.predict_log_proba
+    calibration_ = property(calibrated.calibration)
+    loo_probabilities_ = property(calibrated.loo_probabilities)
+    loo_decision_values_ = property(calibrated.loo_decision_values)
+    probability_threshold_ = property(calibrated.probability_threshold)
+    _calibrated_by = calibrated.calibrated_by
+    _probabilities = calibrated.probabilities
+    _labels = calibrated.labels
+    _decode = calibrated.decode
+    _thresholds = calibrated.thresholds
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **RegularisedLeastSquares._parameter_constraints,
         "class_weight": [None, dict, StrOptions({"balanced"})],
@@ -232,152 +233,6 @@ n_features_in_, feature_names_in_
         self.threshold = threshold
         self.coding = coding
 
-    # --- probabilities ---
-
-    @available_if(_calibrates)
-    @follows_rows
-    def predict_proba(self, X: Any) -> Array:
-        """Probabilities of the classes, or of each label, calibrated on the leave-one-out values.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or Stream of shape (m, d)
-            Rows; for a precomputed kernel its values with the training rows (m, n).
-
-        Returns
-        -------
-        array of shape (m, k) or (m, labels)
-            One column per class in the order of ``classes_``, each row summing to one; for an
-            indicator matrix the probability of each label.
-
-        Notes
-        -----
-        **Cost**: that of a prediction; the calibration is fitted at the first call, in some passes
-        over n·k leave-one-out values, unless these have to be computed first.
-
-        Probabilities increase strictly with the decision value, for two classes and for labels:
-        what ranks rows, such as the area under a ROC curve, is the same by either. They are
-        float64, also for float32 rows.
-
-        They are those of the rows as they are frequent: ``sample_weight`` counts, ``class_weight``
-        does not. With ``"temperature"``, and without ``class_weight`` or ``threshold``, the largest
-        probability is that of the predicted class.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_iris
-        >>> from squareone import RLSClassifier
-        >>> X, y = load_iris(return_X_y=True)
-        >>> RLSClassifier().fit(X, y).predict_proba(X[:1]).round(2)
-        array([[0.99, 0.  , 0.  ]])
-        """
-        return self._probabilities(self._values(X))
-
-    @available_if(_calibrates)
-    @follows_rows
-    def predict_log_proba(self, X: Any) -> Array:
-        """Logarithms of :meth:`predict_proba`.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or Stream of shape (m, d)
-            Rows; for a precomputed kernel its values with the training rows (m, n).
-
-        Returns
-        -------
-        array of shape (m, k) or (m, labels)
-            Minus infinity where a calibration gives zero.
-
-        Notes
-        -----
-        **Cost**: that of :meth:`predict_proba`.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_iris
-        >>> from squareone import RLSClassifier
-        >>> X, y = load_iris(return_X_y=True)
-        >>> RLSClassifier().fit(X, y).predict_log_proba(X[:2]).shape
-        (2, 3)
-        """
-        with np.errstate(divide="ignore"):
-            return np.log(self._probabilities(self._values(X)))
-
-    @property
-    def calibration_(self) -> Calibration:
-        """The map from decision values to probabilities, fitted to :attr:`loo_decision_values_`."""
-        record, method = self._recorded(), self._calibrated_by()
-        if method is None:
-            msg = "calibration=None: there are no probabilities. Fit again with a calibration"
-            raise AttributeError(msg)
-        if record.calibration is None:
-            labels, rows = self._labels(), record.scored_rows
-            weights = record.user_weights
-            record.calibration = fit_calibration(
-                method,
-                labels.decisions(record.comparable_scored_values),
-                labels.truth(record.sample.Y[rows]),
-                None if weights is None else weights[rows],
-                exclusive=labels.exclusive,
-                class_weighted=record.class_weights is not None,
-            )
-        return record.calibration
-
-    def _calibrated_by(self) -> str | None:
-        """The calibration there was at the fit; before it the one that is set."""
-        fitted = getattr(self, "_record", None)
-        return self.calibration if fitted is None else fitted.calibrated_by
-
-    @property
-    def loo_probabilities_(self) -> Array:
-        """Probabilities of :attr:`loo_decision_values_`, of shape (n, k) or (n, labels)."""
-        return self._probabilities(self._recorded().comparable_values)
-
-    @property
-    def loo_decision_values_(self) -> Array:
-        """Leave-one-out decision values for comparison among rows: (n,), (n, k) or (n, labels).
-
-        Those of :attr:`loo_predictions_` with an intercept that is fitted to all rows: that of a
-        fit without a row leans against the row's class, so that pooled over rows
-        ``loo_predictions_`` rank them too badly, and where λ is large the wrong way round. Without
-        an intercept they are the same.
-        """
-        record = self._recorded()
-        return record.targets.shaped(record.comparable_values)
-
-    def _probabilities(self, values: Array) -> Array:
-        labels = self._labels()
-        return labels.probabilities(self.calibration_.probabilities(labels.decisions(values)))
-
-    def _labels(self) -> Labels:
-        labels = self._recorded().targets
-        assert isinstance(labels, Labels)
-        return labels
-
-    # --- thresholds ---
-
-    @property
-    def probability_threshold_(self) -> float | Array:
-        """What the probability of the second class, or of a label, has to exceed.
-
-        It is that of the decision value :attr:`threshold_`; since probabilities increase with
-        decision values, both say the same.
-        """
-        labels = self._labels()
-        if labels.exclusive:
-            msg = (
-                f"probability_threshold_ belongs to two classes or to labels, and there are "
-                f"{labels.classes.size} classes, of which the largest value wins"
-            )
-            raise AttributeError(msg)
-        found = self.calibration_.probabilities(np.atleast_1d(self.threshold_)[None, :])[0]
-        return found if labels.multilabel else float(found[0])
-
-    def _decode(self, values: Array) -> Array:
-        if hasattr(self, "threshold_"):
-            values = values - np.asarray(self.threshold_, dtype=values.dtype)
-        return super()._decode(values)
-
     def _remember(self, request: FitRequest, record: FitResult, plan: Plan) -> None:
         super()._remember(request, record, plan)
         record.calibrated_by, record.class_weights = self.calibration, request.class_weights
@@ -388,18 +243,6 @@ n_features_in_, feature_names_in_
         weights = None if weights is None else weights[record.kept]
         thresholds = self._thresholds(record, weights)
         self.threshold_ = thresholds if labels.multilabel else float(thresholds[0])
-
-    def _thresholds(self, record: FitResult, weights: Array | None) -> Array:
-        """One for each column (t,): zero, those given, or the best ones by the user's weights."""
-        if not is_metric(self.threshold):
-            given = 0.0 if self.threshold is None else self.threshold
-            return np.broadcast_to(np.asarray(given, np.float64), record.alphas.shape).copy()
-        rows = record.scored_rows
-        # in the precision of the model, so that a threshold is, too
-        values = record.comparable_scored_values.astype(record.sample.Y.dtype)
-        metric = metric_of_classes(self.threshold, self._labels())
-        some = None if weights is None else weights[rows]
-        return best_thresholds(metric, values, record.sample.Y[rows] > 0, some)
 
     def _left_out_values(self) -> Literal["always", "if not had later", "when asked"]:
         if is_metric(self.threshold):

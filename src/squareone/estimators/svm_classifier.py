@@ -1,0 +1,524 @@
+"""SVMClassifier."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn import get_config
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+
+from ..arrays import Array
+from ..fitting.feature_scales import warn_of_scales
+from ..fitting.scoring import held_out_scorer
+from ..hinge.certified_errors import error_interval, error_share
+from ..hinge.svm_fit import fit_svm
+from ..hinge.svm_record import SVMRecord
+from ..hinge.svm_task import SVMTask
+from ..kernels import Kernel, Precomputed
+from ..kernels.names import BY_NAME, kernel_from
+from ..kernels.widths import free_width
+from ..models import Hyperplane
+from ..models.probabilities import CALIBRATIONS
+from ..persistence import Fields, refuse
+from ..rows.checks import in_memory
+from ..selection import folds_from_splits
+from ..selection.threshold import check_threshold, is_metric
+from ..targets import CODINGS, Coding, Labels
+from . import calibrated_classifier as calibrated
+from . import validation
+from .callbacks import fit_progress, set_callbacks
+from .fit_data import FitData, read
+from .mixins import ClassificationMixin
+
+
+class SVMClassifier(ClassificationMixin):
+    """Support vector machine: every C, with its duality gap, and the exact leave-one-out error.
+
+    With signs yᵢ = ±1 for each column of classes, ::
+
+        minimise Σ wᵢ ℓ(yᵢ f(xᵢ)) + λ‖f‖²,    ℓ(m) = (1 − m)₊ or (1 − m)₊²
+
+    by Newton's method, whose steps are regularised least squares on the rows that are on the margin
+    (hinge) or inside of it (squared hinge). λ is chosen by the leave-one-out error: estimated for
+    every λ, exact for the best one and its neighbours.
+
+    Parameters
+    ----------
+    kernel : str or Kernel, default="gaussian"
+        A name or an object of :mod:`squareone.kernels`; ``sigma="auto"`` is chosen together with λ.
+    alpha : float, sequence of float or "auto", default="auto"
+        λ above zero, values to choose from, or ``"auto"``. It is 1/(2C) of scikit-learn's ``SVC``.
+    loss : {"hinge", "squared_hinge"}, default="hinge"
+    C : float, sequence of float or None, default=None
+        In place of ``alpha``: 1/(2λ).
+    fit_intercept : {"penalised", True, False}, default="penalised"
+        A constant in the kernel; or one that is not penalised, as LIBSVM's; or none.
+    criterion : {"loo", "holdout"}, default="loo"
+        How λ and the width are chosen: by leave-one-out errors, or by a part of the rows.
+    cv : int, splitter, iterable of splits or None, default=None
+        Choose λ by folds, of which each is fitted; an integer means stratified ones.
+    scoring : str, callable or None, default=None
+        A scikit-learn scorer of classes or decision values of rows that were left out, for λ; None
+        means minus the share of errors, and of equal ones the least mean loss. A width is always
+        chosen by the latter.
+    validation_fraction : float, default=0.1
+        Share of the rows held out by ``criterion="holdout"``.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of classes, multiplied into ``sample_weight``; not for an indicator matrix.
+    coding : {"one_vs_all", "one_vs_one", "bch"} or Coding, default="one_vs_all"
+        How more than two classes become columns: see :mod:`squareone.targets`. Where a code has a
+        zero, the row takes no part in the column.
+    calibration : {"temperature", "platt", "isotonic", "linear"} or None, default="temperature"
+        How values become probabilities, by exact leave-one-out values, or those of ``cv``.
+    threshold : float, str, callable, array-like of shape (labels,) or None, default=None
+        What a decision value has to exceed, or a metric whose best threshold on these values is
+        taken; for two classes, or labels.
+    tol : float, default=1e-3
+        Relative duality gap of the solutions on the path. That in the end is exact but for
+        rounding: 1e-10.
+    memory_limit : int, str or None, default=None
+        Bytes, or ``"2GiB"``; None for what is free.
+    random_state : int, RandomState or None, default=None
+        For rows of the search for the width, and those held out; None means always the same.
+    verbose : int, default=0
+        1 for the stages, 2 for every λ.
+
+    Attributes
+    ----------
+    classes_ : array of shape (k,)
+    alpha_, C_ : float
+        λ, and 1/(2λ).
+    kernel_ : Kernel
+    support_ : array of shape (s,)
+        Rows with a coefficient in some column; ``n_support_`` of each column.
+    dual_coef_ : array of shape (s,) or (s, t)
+        Their coefficients.
+    intercept_ : array of shape (t,)
+    coef_ : array of shape (1, d) or (t, d)
+        With the linear kernel.
+    path_ : dict of array
+        Every λ that was tried: ``primal``, ``dual``, ``gap`` (relative), ``kkt_violation``,
+        ``support_vectors``, ``loo_error`` (estimated where ``exact`` is 0), ``loo_loss`` and more.
+    primal_, dual_, gap_, kkt_violation_ : float
+        Of the λ that was chosen, summed over columns, or the worst of them.
+    best_score_ : float
+    margins_ : array of shape (n, t)
+        yf at the rows of the fit.
+    loo_predictions_, loo_decision_values_ : array of shape (n,), (n, k) or (n, labels)
+        Values of the models that have not seen the row.
+    loo_probabilities_ : array of shape (n, k) or (n, labels)
+    loo_error_ : float
+        Their share of errors; ``loo_error_interval_`` has what is certain of it, in spite of
+        rounding, and ``undecided_rows_`` the rows between.
+    threshold_, calibration_
+        As in :class:`RLSClassifier`.
+
+    See Also
+    --------
+    RLSClassifier : The square loss, for which the leave-one-out error has a closed form.
+
+    Notes
+    -----
+    **Cost**: n²d/2 multiplications for the kernel matrix, n² numbers of float64 (also for float32
+    rows), some ten systems of the rows on the margin for each λ and column (hinge), or three of all
+    support vectors (squared hinge). Exact leave-one-out values: 2n|M|·|SV| flops for |M| of these
+    and |SV| support vectors, and some passes over the rows for each one without which the margin
+    changes. With the linear kernel on more rows than features, features take the place of the
+    matrix.
+
+    References
+    ----------
+    .. [1] Rifkin, Yeo & Poggio, "Regularized least-squares classification", 2003.
+    .. [2] Chapelle, "Training a support vector machine in the primal", 2007.
+    .. [3] Vapnik & Chapelle, "Bounds on error expectation for support vector machines", 2000.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from squareone import SVMClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = SVMClassifier().fit(X, y)
+    >>> bool(model.loo_error_ < 0.06), bool(model.gap_ < 1e-9)
+    (True, True)
+    """
+
+    set_callbacks = set_callbacks
+
+    predict_proba = calibrated.predict_proba
+    predict_log_proba = calibrated.predict_log_proba
+    calibration_ = property(calibrated.calibration)
+    loo_probabilities_ = property(calibrated.loo_probabilities)
+    loo_decision_values_ = property(calibrated.loo_decision_values)
+    probability_threshold_ = property(calibrated.probability_threshold)
+    _calibrated_by = calibrated.calibrated_by
+    _probabilities = calibrated.probabilities
+    _labels = calibrated.labels
+    _decode = calibrated.decode
+    _thresholds = calibrated.thresholds
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "kernel": [StrOptions(set(BY_NAME)), Kernel],
+        "alpha": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither"), "array-like"],
+        "loss": [StrOptions({"hinge", "squared_hinge"})],
+        "C": [None, Interval(Real, 0, None, closed="neither"), "array-like"],
+        "fit_intercept": [StrOptions({"penalised"}), "boolean"],
+        "criterion": [StrOptions({"loo", "holdout"})],
+        "cv": [
+            None,
+            Interval(Integral, 2, None, closed="left"),
+            HasMethods(["split"]),
+            "cv_object",
+        ],
+        "scoring": [None, str, callable],
+        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+        "class_weight": [None, dict, StrOptions({"balanced"})],
+        "coding": [StrOptions(set(CODINGS)), Coding],
+        "calibration": [None, StrOptions(set(CALIBRATIONS))],
+        "threshold": [None, str, callable, Real, "array-like"],
+        "tol": [Interval(Real, 0, 1, closed="neither")],
+        "memory_limit": [None, str, Interval(Real, 0, None, closed="neither")],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        kernel: str | Kernel = "gaussian",
+        alpha: Any = "auto",
+        *,
+        loss: str = "hinge",
+        C: Any = None,
+        fit_intercept: str | bool = "penalised",
+        criterion: str = "loo",
+        cv: Any = None,
+        scoring: Any = None,
+        validation_fraction: float = 0.1,
+        class_weight: dict[Any, float] | str | None = None,
+        coding: str | Coding = "one_vs_all",
+        calibration: str | None = "temperature",
+        threshold: Any = None,
+        tol: float = 1e-3,
+        memory_limit: float | str | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.kernel = kernel
+        self.alpha = alpha
+        self.loss = loss
+        self.C = C
+        self.fit_intercept = fit_intercept
+        self.criterion = criterion
+        self.cv = cv
+        self.scoring = scoring
+        self.validation_fraction = validation_fraction
+        self.class_weight = class_weight
+        self.coding = coding
+        self.calibration = calibration
+        self.threshold = threshold
+        self.tol = tol
+        self.memory_limit = memory_limit
+        self.random_state = random_state
+        self.verbose = verbose
+
+    # --- fit ---
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+        """Fit, and choose λ and, where it is ``"auto"``, the kernel's width.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or Stream of shape (n, d)
+            Rows; for a precomputed kernel its matrix (n, n). A stream is read into memory.
+        y : array-like of shape (n,) or (n, labels)
+            Classes, or an indicator matrix of several labels per row.
+        sample_weight : array-like of shape (n,) or float, optional
+            Weights at or above zero; a row of weight zero leaves the fit.
+        groups : array-like of shape (n,), optional
+            For a ``cv`` that splits by groups.
+
+        Returns
+        -------
+        self
+        """
+        if not get_config()["skip_parameter_validation"]:
+            self._validate_params()
+        alphas = self._alphas()
+        self._check_together(groups)
+        self._forget()
+        try:
+            with fit_progress(self, X, y, sample_weight) as progress:
+                kernel = self._checked_kernel()
+                data = read(self, X, y, sample_weight, given=isinstance(kernel, Precomputed))
+                warn_of_scales(self, [kernel], data.X, data.columns, data.kept, relevance=False)
+                rng = check_random_state(0 if self.random_state is None else self.random_state)
+                task = self._task(data, kernel, alphas, groups, rng)
+                record = fit_svm(task, data.kept, data.X.dtype, rng, progress)
+                record.class_weights, record.calibrated_by = data.class_weights, self.calibration
+                self._show(record)
+                labels = record.targets
+                if not labels.exclusive:
+                    found = self._thresholds(record, record.user_weights)
+                    self.threshold_ = found if labels.multilabel else float(found[0])
+        except BaseException:  # an interrupt too: never half fitted
+            self._forget()
+            raise
+        return self
+
+    def _alphas(self) -> Array | None:
+        """λ to choose from; None for all of them."""
+        if self.C is None:
+            found = validation.check_alpha(self.alpha)
+            name, given = "alpha", self.alpha
+        else:
+            if not (isinstance(self.alpha, str) and self.alpha == "auto"):
+                msg = (
+                    f"alpha={self.alpha!r} and C={self.C!r} say the same, C = 1/(2·alpha): give one"
+                )
+                raise ValueError(msg)
+            if isinstance(self.C, str):
+                msg = f"C={self.C!r}: a number above zero, or a sequence of such, is expected"
+                raise ValueError(msg)
+            found = validation.check_alpha(self.C)
+            name, given = "C", self.C
+        if isinstance(found, str):
+            return None
+        values = np.unique(np.atleast_1d(found))
+        if not (values > 0).all():
+            msg = f"{name}={given!r}: numbers above zero are expected, for a support vector machine"
+            raise ValueError(msg)
+        return values if name == "alpha" else np.unique(0.5 / values)
+
+    def _check_together(self, groups: Any) -> None:
+        """Refuse parameters that exclude each other, before any work."""
+        if self.cv is not None and self.criterion != "loo":
+            msg = (
+                f"cv={self.cv!r} and criterion={self.criterion!r} both say how alpha is chosen: "
+                "set one of them"
+            )
+            raise ValueError(msg)
+        if groups is not None and self.cv is None:
+            msg = "groups were given, but cv is None: pass a splitter such as GroupKFold() as cv"
+            raise ValueError(msg)
+
+    def _checked_kernel(self) -> Kernel:
+        kernel = kernel_from(self.kernel)
+        kernel.check_parameters()
+        if getattr(kernel, "learns_metric", False):
+            msg = (
+                f"{kernel}: a metric is learned by RLSClassifier. Fit that, and give its kernel_ "
+                "here"
+            )
+            raise ValueError(msg)
+        if free_width(kernel) and getattr(kernel, "ard", False):
+            msg = f"{kernel}: ard=True is for RLSClassifier. Fit that, and give its kernel_ here"
+            raise ValueError(msg)
+        return kernel
+
+    def _task(
+        self,
+        data: FitData,
+        kernel: Kernel,
+        alphas: Array | None,
+        groups: Any,
+        rng: np.random.RandomState,
+    ) -> SVMTask:
+        kept, given = data.kept, isinstance(kernel, Precomputed)
+        X = in_memory(data.X)
+        if kept.size < X.shape[0]:
+            X = X[np.ix_(kept, kept)] if given else X[kept]
+        weights, user_weights = (
+            None if w is None else w[kept] for w in (data.weights, data.user_weights)
+        )
+        labels = data.targets
+        assert isinstance(labels, Labels)
+        return SVMTask(
+            kernel=kernel,
+            X=X.astype(np.float64, copy=False),
+            Y=data.columns[kept].astype(np.float64),
+            weights=weights,
+            user_weights=user_weights,
+            targets=labels,
+            squared=self.loss == "squared_hinge",
+            intercept="penalised"
+            if isinstance(self.fit_intercept, str)
+            else bool(self.fit_intercept),
+            alphas=alphas,
+            tolerance=float(self.tol),
+            scorer=held_out_scorer(
+                self.scoring, data.y[kept], labels, user_weights, per_target=False
+            ),
+            folds=self._folds(data, groups, rng),
+            left_out=self.calibration is not None or is_metric(self.threshold),
+            memory_limit=self.memory_limit,
+        )
+
+    def _folds(
+        self, data: FitData, groups: Any, rng: np.random.RandomState
+    ) -> list[tuple[Array, Array]] | None:
+        """Rows that are scored, and rows that are fitted, of each fold; None for leave-one-out."""
+        if self.cv is None and self.criterion == "loo":
+            return None
+        from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit, check_cv
+
+        classes = isinstance(data.targets, Labels) and not data.targets.multilabel
+        if self.cv is None:
+            kind = StratifiedShuffleSplit if classes else ShuffleSplit
+            cv = kind(1, test_size=self.validation_fraction, random_state=rng)
+        else:
+            cv = check_cv(self.cv, data.y, classifier=classes)
+        groups = None if groups is None else np.asarray(groups)
+        n, kept = data.X.shape[0], data.kept
+        splits = cv.split(np.empty((n, 1)), data.y, groups)
+        return [
+            (fold.removed[fold.scored], np.setdiff1d(np.arange(kept.size), fold.removed))
+            for fold in folds_from_splits(splits, kept, n)
+        ]
+
+    def _check_targets(self, targets: Labels, t: int, weights: Array | None) -> None:
+        check_threshold(self.threshold, targets, t, weighted=weights is not None)
+
+    def _rotated(self) -> bool:
+        return False  # the hinge losses are not linear in the targets
+
+    # --- what was learned ---
+
+    def _recorded(self) -> SVMRecord:
+        return super()._recorded()
+
+    def _show(self, record: SVMRecord) -> None:
+        self._record = record
+        self.kernel_ = record.kernel
+        self.classes_ = record.targets.classes
+        if record.targets.code is not None:
+            self.code_ = record.targets.code.matrix
+        self.alpha_, self.C_ = float(record.alpha), 0.5 / float(record.alpha)
+        self.support_ = record.support
+        self.n_support_ = (record.dual != 0).sum(axis=0)
+
+    @property
+    def dual_coef_(self) -> Array:
+        """Coefficients of the support vectors: (s,) or (s, t)."""
+        record = self._recorded()
+        return record.targets.coefficients(record.dual)
+
+    @property
+    def coef_(self) -> Array:
+        """Coefficients of the hyperplane, with the linear kernel: (1, d) or (t, d)."""
+        record = self._recorded()
+        if not isinstance(record.model, Hyperplane):
+            msg = (
+                f"coef_ is for a hyperplane, and this is an expansion in {record.kernel}: see "
+                "dual_coef_ and support_"
+            )
+            raise AttributeError(msg)
+        return np.atleast_2d(record.targets.coefficients(record.model.coefficients).T)
+
+    @property
+    def intercept_(self) -> Array:
+        """b of every column: (t,)."""
+        record = self._recorded()
+        found = record.targets.coefficients(record.model.intercepts[None, :])
+        return found if found.ndim == 1 else found[0]
+
+    @property
+    def path_(self) -> dict[str, Array]:
+        """Every λ that was tried, as a dict of 1-D arrays; first those of the search for a width.
+
+        ``alpha``, ``C``, ``sigma``, ``rows``; the sums ``primal`` and ``dual`` over columns; the
+        worst ``gap`` and ``kkt_violation``; ``support_vectors``, ``margin_rows`` (free coefficients
+        of a column at most), ``systems`` that were solved; ``loo_error``, ``loo_loss``, estimated
+        unless ``exact`` is 1 (or by folds); ``score``.
+        """
+        return dict(self._recorded().path)
+
+    def _of_choice(self, name: str) -> float:
+        path = self._recorded().path
+        rows = path["rows"] == path["rows"].max()
+        here = np.flatnonzero(rows & (path["alpha"] == self._recorded().alpha))
+        return float(path[name][here[-1]])
+
+    @property
+    def primal_(self) -> float:
+        """Σ wℓ + λ‖f‖², summed over the columns."""
+        return self._of_choice("primal")
+
+    @property
+    def dual_(self) -> float:
+        """The dual objective, which no solution is below."""
+        return self._of_choice("dual")
+
+    @property
+    def gap_(self) -> float:
+        """The worst relative duality gap of a column."""
+        return self._of_choice("gap")
+
+    @property
+    def kkt_violation_(self) -> float:
+        """The largest violation of the conditions for the optimum, in units of the margin."""
+        return self._of_choice("kkt_violation")
+
+    @property
+    def best_score_(self) -> float:
+        """The score of the λ that was chosen."""
+        score = self._of_choice("score")
+        if np.isnan(score):
+            msg = "one alpha was given and calibration=None: nothing was scored"
+            raise AttributeError(msg)
+        return score
+
+    @property
+    def margins_(self) -> Array:
+        """yf at the rows of the fit (n, t): below one where they count, NaN where they do not."""
+        record = self._recorded()
+        return np.where(record.Y != 0, record.Y * record.values, np.nan)
+
+    @property
+    def loo_predictions_(self) -> Array:
+        """Values of the models that have not seen the row: (n,), (n, k) or (n, labels)."""
+        return self.loo_decision_values_
+
+    @property
+    def loo_error_(self) -> float:
+        """The share of errors of rows that were left out, by the user's weights."""
+        return error_share(self._recorded())
+
+    @property
+    def loo_error_interval_(self) -> tuple[float, float]:
+        """What is certain of the leave-one-out error: the least and the greatest share."""
+        low, high, _ = error_interval(self._recorded())
+        return low, high
+
+    @property
+    def undecided_rows_(self) -> Array:
+        """Rows of which it is not certain whether they are errors when left out."""
+        record = self._recorded()
+        return record.kept[error_interval(record)[2]]
+
+    # --- files ---
+
+    def _fitted_state(self) -> dict[str, Any]:
+        return {
+            **self._features_state(),
+            "record": self._recorded().state(),
+            "threshold": getattr(self, "threshold_", None),
+        }
+
+    def _restore(self, found: Fields) -> None:
+        record = SVMRecord.from_state(found.inner("record"))
+        self._restore_features(found, record.n_features)
+        self._show(record)
+        labels = record.targets
+        if found.given("threshold") == labels.exclusive:
+            refuse(found.where, "a threshold belongs to two classes, or to labels")
+        if labels.multilabel:
+            self.threshold_ = found.array("threshold", labels.classes.shape, (np.float64,))
+        elif not labels.exclusive:
+            self.threshold_ = found.number("threshold")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = self.threshold is None
+        return tags

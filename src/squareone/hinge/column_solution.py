@@ -1,0 +1,125 @@
+"""The solution of one column at one λ, from where another one ended, with its certificate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..arrays import Array
+from ..errors import SingularSystemError
+from .box_newton import BoxPoint, newton
+from .certificates import Certificate, ColumnProblem, certify, feasible
+from .kernel_systems import KernelSystem
+
+# Width in units of the margin in which the hinge is rounded off at first, and what is left of it
+# from step to step of the proximal method.
+_ZONE, _SHRINK = 0.5, 0.2
+# The shift of the free rows is at least this share of the largest k(x, x).
+_LEAST_SHIFT = 1e-12
+_MOST_STEPS = 60
+# Steps without a smaller gap after which rounding is all that is left, in a zone this narrow.
+_STALLED = 4
+_SMALL_SHARE = 1e-6
+
+
+@dataclass(frozen=True)
+class ColumnSolution:
+    """A solution and its certificate; ``systems`` were solved for it."""
+
+    problem: ColumnProblem
+    point: BoxPoint
+    certificate: Certificate
+    systems: int
+
+    def sets(self) -> tuple[Array, Array]:
+        """Which rows (n,) are free, and which at their upper bound, whatever rounding has left.
+
+        Free rows of the hinge loss are on the margin; those of the squared hinge loss inside of it.
+        """
+        problem, point = self.problem, self.point
+        short = 1.0 - problem.signs * (point.values + point.intercept)
+        if problem.squared:
+            return (short > 0) & (problem.weights > 0), np.zeros(short.size, bool)
+        upper = problem.upper
+        sizes = problem.signs * point.coefficients + short * upper
+        full = (sizes >= upper) & (upper > 0)
+        return (sizes > 0) & ~full, full
+
+
+def solve_column(
+    system: KernelSystem, problem: ColumnProblem, start: BoxPoint, tolerance: float
+) -> ColumnSolution:
+    """Solve to a relative gap of ``tolerance``, or as far as rounding allows.
+
+    **Cost**: some ten to forty systems of as many rows as are free.
+    """
+    if problem.squared:
+        scale = problem.weights.sum() / (2.0 * problem.alpha)
+        point, systems, _ = newton(system, problem.plain_box(), start, 1e-17 * scale)
+        point = feasible(system, problem, point)
+        return ColumnSolution(problem, point, certify(problem, point), systems)
+    return _by_proximal_steps(system, problem, start, tolerance)
+
+
+def _by_proximal_steps(
+    system: KernelSystem, problem: ColumnProblem, start: BoxPoint, tolerance: float
+) -> ColumnSolution:
+    """The hinge loss: its corner rounded off by a term around the last solution, less and less.
+
+    Each step is exact for fixed sets; where K of the free rows is singular, the steps are iterated
+    refinement.
+    """
+    upper = problem.upper
+    used = upper > 0
+    if not used.any():
+        point = BoxPoint(np.zeros(system.n), np.zeros(system.n))
+        return ColumnSolution(problem, point, certify(problem, point), 0)
+    # for every row in units of its own bound
+    widths = _ZONE / np.where(used, upper, upper.max())
+    share = 1.0
+    least = _LEAST_SHIFT * float(system.diagonal.max(initial=0.0))
+    point, total, since = start, 0, 0
+    best: ColumnSolution | None = None
+    for _ in range(_MOST_STEPS):
+        anchor = np.minimum(np.maximum(problem.signs * point.coefficients, 0.0), upper)
+        box = problem.box(np.maximum(share * widths, least), anchor)
+        try:
+            scale = problem.weights.sum() / (2.0 * problem.alpha)
+            point, systems, _ = newton(system, box, point, 1e-4 * tolerance * scale)
+        except SingularSystemError:
+            least = 100.0 * max(least, share * float(widths.min()))
+            continue
+        total += systems
+        point = feasible(system, problem, point)
+        found = ColumnSolution(problem, point, certify(problem, point), total)
+        since += 1
+        if best is None or found.certificate.gap < best.certificate.gap:
+            best, since = found, 0
+        if found.certificate.gap <= tolerance or (since >= _STALLED and share < _SMALL_SHARE):
+            break
+        share *= _SHRINK
+    if best is None:
+        msg = (
+            "no shift makes the kernel matrix of the margin rows positive definite: it has large "
+            "negative eigenvalues, and is not the matrix of a kernel"
+        )
+        raise SingularSystemError(msg)
+    return ColumnSolution(problem, best.point, best.certificate, total)
+
+
+def start_from(system: KernelSystem, last: ColumnSolution, problem: ColumnProblem) -> BoxPoint:
+    """Where to start at another λ: rows that were at their bound are at the new one.
+
+    Cost: at most 2n² flops.
+    """
+    point = last.point
+    if problem.squared:
+        return point
+    full = last.sets()[1]
+    change = np.zeros(system.n)
+    change[full] = problem.signs[full] * (problem.upper - last.problem.upper)[full]
+    if not change.any():
+        return point
+    values = point.values + system.product(change)
+    return BoxPoint(point.coefficients + change, values, point.intercept)

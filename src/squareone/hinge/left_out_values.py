@@ -1,0 +1,385 @@
+"""Leave-one-out values of support vector machines: by pivots on the solution with all rows.
+
+At the solution some rows are free: their coefficients solve a system, and all others are at a
+bound. Leaving out a row at the bound zero changes nothing. Leaving out another one moves all that
+is at hand along one column of the tableau; where a condition is broken by that, its row changes its
+set, and so on until none is. The first of these moves alone is exact where no set changes; for the
+hinge loss it is the span estimate (Vapnik & Chapelle 2000).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..arrays import (
+    Array,
+    blocks,
+    cholesky,
+    copy_triangle,
+    positive_inverse,
+    solve_triangular,
+    triangular_inverse,
+)
+from .box_newton import BoxPoint
+from .column_solution import ColumnSolution, solve_column
+from .kernel_systems import KernelSystem
+
+# The shift of the free rows for the hinge loss, as a share of the largest k(x, x).
+_SHIFT = 1e-11
+# Violations of a condition that are rounding.
+_ROUNDING = 1e-9
+# Changes of sets after which rows are changed one at a time, and after which it is given up.
+_BLOCK_STEPS, _MOST_STEPS = 12, 200
+# Numbers of the screened moves that are held at a time.
+_BLOCK_NUMBERS = 1_000_000
+# The gap to which a row is solved anew where pivots have failed.
+_REFIT_TOLERANCE = 1e-10
+
+
+@dataclass(frozen=True)
+class LeftOutValues:
+    """Values of models that have not seen the row.
+
+    Attributes
+    ----------
+    values : array (n,)
+        f₋ᵢ(xᵢ) with the intercept.
+    radius : array (n,)
+        The exact value is within this of it: √(gap·k(x, x)), from the gap of the problem without
+        the row. NaN where nothing is known, which is with an intercept that is not penalised.
+    changed, solved_anew : int
+        Rows without which another one changed its set, and those that pivots did not solve.
+    """
+
+    values: Array
+    radius: Array
+    changed: int
+    solved_anew: int
+
+
+class Tableau:
+    """What follows, row by row, where a row leaves its set.
+
+    With the free rows B and all others N, μ on the diagonal of A = K + μ, and
+    g = (Kβ + b − y) + μ(β − β̄): every change v, of g in B and of β in N, moves (β_B, g_N) by Tv ::
+
+        T = ( P     −P K_BN                 )        P = A_BB⁻¹
+            ( K_NB P   A_NN − K_NB P K_BN )
+
+    and with an unpenalised intercept P = A_BB⁻¹ − A_BB⁻¹11ᵀA_BB⁻¹/(1ᵀA_BB⁻¹1), and so on.
+
+    **Cost**: |B|³ + 2(n − |B|)|B|² flops and n|B| numbers; a column of N 2n|B| once.
+    """
+
+    def __init__(self, system: KernelSystem, solution: ColumnSolution) -> None:
+        problem, point = solution.problem, solution.point
+        self.system, self.problem, self.point = system, problem, point
+        self.n, self.signs, self.upper = system.n, problem.signs, problem.upper
+        self.free, self.full = solution.sets()
+        bound = problem.signs * np.where(self.full, self.upper, 0.0)
+        self.base = np.where(self.free, point.coefficients, bound)
+        if problem.squared:
+            self.shift, anchor = problem.ridge, np.zeros(self.n)
+        else:
+            share = _SHIFT * float(system.diagonal.max(initial=1.0))
+            self.shift, anchor = np.full(self.n, share), self.base
+        self.anchor = anchor
+        self.B, self.N = np.flatnonzero(self.free), np.flatnonzero(~self.free)
+        self.bordered = problem.intercept and self.B.size > 0
+        gradient = point.values + point.intercept - self.signs
+        gradient += self.shift * (self.base - anchor)
+        self.state = np.where(self.free, self.base, gradient)
+        self.place = np.empty(self.n, int)
+        self.place[self.B] = np.arange(self.B.size)
+        self.place[self.N] = np.arange(self.N.size)
+        self._factor()
+        self._columns: dict[int, Array] = {}
+
+    def _factor(self) -> None:
+        B = self.B
+        R = self.system.rows(B)  # (|B|, n)
+        P = np.ascontiguousarray(R[:, B])
+        P[np.diag_indices(B.size)] += self.shift[B]
+        if B.size:
+            cholesky(P)
+            positive_inverse(P)
+            copy_triangle(P, to_upper=True)
+        self._cross = R[:, self.N]  # K_BN
+        self._u, self._s = np.zeros(B.size), 1.0
+        if self.bordered:
+            ones = P.sum(axis=1)
+            self._s = float(ones.sum())
+            self._u = ones / self._s
+            P -= np.outer(ones, self._u)
+        self.P = P
+        # T_NB (|N|, |B|): K_NB P, and the row of the intercept
+        self.E = self._cross.T @ P
+        if self.bordered:
+            self.E += self._u
+
+    def columns(self, rows: Array) -> Array:
+        """T of some rows, each as a row of (k, n)."""
+        out = np.empty((rows.size, self.n))
+        inside = self.free[rows]
+        own = self.place[rows[inside]]
+        out[np.ix_(inside, self.B)] = self.P[own]
+        out[np.ix_(inside, self.N)] = self.E[:, own].T
+        others = rows[~inside]
+        if others.size:
+            at = self.place[others]
+            out[np.ix_(~inside, self.B)] = -self.E[at]
+            block = self.system.rows(others)[:, self.N]
+            block -= self._cross[:, at].T @ self.E.T
+            if self.bordered:
+                block += (1.0 / self._s) - (self._cross.T @ self._u)[None, :]
+            block[np.arange(others.size), at] += self.shift[others]
+            out[np.ix_(~inside, self.N)] = block
+        return out
+
+    def column(self, row: int) -> Array:
+        """The same for one row, kept."""
+        if row not in self._columns:
+            self._columns[row] = self.columns(np.array([row]))[0]
+        return self._columns[row]
+
+    def first_moves(self, rows: Array, columns: Array) -> Array:
+        """The changes (k,) that bring the coefficients of ``rows`` to zero, one row at a time."""
+        own = columns[np.arange(rows.size), rows]
+        moves = -self.base[rows]
+        free = self.free[rows]
+        moves[free] = moves[free] / own[free]
+        return moves
+
+    def value(self, row: int, gradient: float) -> float:
+        """f(x) + b of a row whose coefficient is zero, from its g."""
+        return float(gradient + self.signs[row] + self.shift[row] * self.anchor[row])
+
+
+def estimated_values(system: KernelSystem, solution: ColumnSolution) -> Array:
+    """Leave-one-out values (n,) as they are if no set changes; exact for rows with no coefficient.
+
+    For the hinge loss that is the span estimate f(xᵢ) − βᵢSᵢ². Where an intercept is not penalised
+    and no row is free it is held.
+
+    **Cost**: 2|B|²·|SV| flops for |B| free rows and |SV| with a coefficient.
+    """
+    problem, point = solution.problem, solution.point
+    values = point.values + point.intercept
+    free, full = solution.sets()
+    B, U = np.flatnonzero(free), np.flatnonzero(full)
+    if problem.squared:
+        shift = problem.ridge[B]
+    else:
+        shift = np.full(B.size, _SHIFT * float(system.diagonal.max(initial=1.0)))
+    rows = system.rows(B)
+    P = np.ascontiguousarray(rows[:, B])
+    P[np.diag_indices(B.size)] += shift
+    spans = np.zeros(system.n)
+    if B.size:
+        cholesky(P)
+        cross = solve_triangular(P, rows[:, U])
+        spans[U] = system.diagonal[U] - np.einsum("ij,ij->j", cross, cross)
+        ones = solve_triangular(P, np.ones((B.size, 1)))
+        triangular_inverse(P)
+        P = np.tril(P)
+        inverse = np.einsum("ij,ij->j", P, P)
+        if problem.intercept:
+            s = float(np.square(ones).sum())
+            spans[U] += np.square(1.0 - cross.T @ ones[:, 0]) / s
+            inverse -= np.square(P.T @ ones[:, 0]) / s
+        # a free row that is alone with the intercept: this one is held, too
+        alone = inverse <= 1e-14 * np.einsum("ij,ij->j", P, P)
+        spans[B] = np.where(alone, system.diagonal[B], 1.0 / np.where(alone, 1.0, inverse) - shift)
+    else:
+        spans[U] = system.diagonal[U]
+    return values - point.coefficients * np.maximum(spans, 0.0)
+
+
+def left_out_values(
+    system: KernelSystem, solution: ColumnSolution, tick: Callable[[], None] = lambda: None
+) -> LeftOutValues:
+    """Exact leave-one-out values (n,) of a solution that is exact to rounding.
+
+    Rows without a coefficient keep their value. The others are moved out along the tableau, all at
+    once; where a row changes its set by that, pivots follow; where these fail, the problem without
+    the row is solved.
+
+    **Cost**: the tableau, 2|N||B|·|SV| flops for rows at a bound, and some passes over the rows for
+    each one whose set changes.
+    """
+    problem, point = solution.problem, solution.point
+    values = point.values + point.intercept
+    gap = (solution.certificate.primal - solution.certificate.dual) / (2.0 * problem.alpha)
+    radius = _radius(max(gap, 0.0), solution.certificate.primal / (2.0 * problem.alpha), system)
+    if problem.intercept:
+        radius = np.full(system.n, np.nan)
+    free, full = solution.sets()
+    supports = np.flatnonzero(free | full)
+    unsettled: list[int] = []
+    anew = supports.tolist()
+    if not problem.intercept or np.count_nonzero(free) > 1:
+        tableau = Tableau(system, solution)
+        anew = []
+        for part in blocks(supports.size, max(1, _BLOCK_NUMBERS // system.n)):
+            rows = supports[part]
+            found, radii, kept = _screen(tableau, rows)
+            values[rows[kept]] = found[kept]
+            radius[rows[kept]] = radii[kept]
+            unsettled += rows[~kept].tolist()
+        for row in unsettled:
+            found_row = _pivots(tableau, row)
+            if found_row is None:
+                anew.append(row)
+            else:
+                values[row], radius[row] = found_row
+            tick()
+    for row in anew:
+        values[row], radius[row] = _solved_without(system, solution, row)
+        tick()
+    return LeftOutValues(values, radius, len(unsettled), len(anew))
+
+
+def _radius(gap: Array | float, primal: Array | float, system: KernelSystem) -> Array:
+    """√(gap·k(x, x)), with what rounding may have hidden of the gap."""
+    return np.sqrt((gap + 1e-14 * system.n * np.abs(primal)) * system.diagonal)
+
+
+def _coefficient_scale(tableau: Tableau) -> float:
+    """What a coefficient is compared with."""
+    return float(np.abs(tableau.base).max(initial=0.0))
+
+
+def _screen(tableau: Tableau, rows: Array) -> tuple[Array, Array, Array]:
+    """Values, radii and whether no other row changes its set, for ``rows`` (k,) left out."""
+    T = tableau.columns(rows)
+    moves = tableau.first_moves(rows, T)
+    T *= moves[:, None]
+    T += tableau.state
+    at = np.arange(rows.size)
+    free = tableau.free[rows]
+    gradients = np.where(free, moves, T[at, rows])
+    values = gradients + tableau.signs[rows] + tableau.shift[rows] * tableau.anchor[rows]
+    S = T * tableau.signs
+    S[at, rows] = 0.0
+    small = _ROUNDING * _coefficient_scale(tableau)
+    inside, full = tableau.free, tableau.full
+    upper = tableau.upper[inside]
+    kept = ((S[:, inside] >= -small) & (S[:, inside] <= upper + small)).all(axis=1)
+    lower = ~inside & ~full & (tableau.upper > 0)
+    kept &= (S[:, lower] >= -_ROUNDING).all(axis=1) & (S[:, full] <= _ROUNDING).all(axis=1)
+    radii = np.full(rows.size, np.nan)
+    if not tableau.problem.intercept:
+        T[at, rows] = gradients
+        settled = np.flatnonzero(kept)
+        for i in settled:
+            sets_free, sets_full = inside.copy(), full.copy()
+            sets_free[rows[i]] = sets_full[rows[i]] = False
+            radii[i] = _own_radius(tableau, int(rows[i]), T[i], sets_free, sets_full)
+    return values, radii, kept
+
+
+def _own_radius(tableau: Tableau, row: int, z: Array, free: Array, full: Array) -> float:
+    """The radius for a row, from the gap of the problem without it.
+
+    ``z`` (n,) are coefficients where rows are free, and g elsewhere.
+    """
+    signs, problem = tableau.signs, tableau.problem
+    a = np.where(free, signs * z, np.where(full, tableau.upper, 0.0))
+    a = np.minimum(np.maximum(a, 0.0), tableau.upper)
+    a[row] = 0.0
+    gradient = np.where(free, 0.0, z)
+    margins = 1.0 + signs * (gradient - tableau.shift * (signs * a - tableau.anchor))
+    slack = np.maximum(1.0 - margins, 0.0)
+    slack[row] = 0.0
+    primal = float(a @ margins)
+    dual = float(a.sum())
+    if problem.squared:
+        w = problem.weights / (2.0 * problem.alpha)
+        primal += float(w @ (slack * slack)) + 0.5 * float(tableau.shift @ (a * a))
+    else:
+        primal += float(tableau.upper @ slack)
+    gap = max(primal - dual, 0.0)
+    total = abs(primal) + dual
+    return float(np.sqrt((gap + 1e-14 * a.size * total) * tableau.system.diagonal[row]))
+
+
+def _pivots(tableau: Tableau, row: int) -> tuple[float, float] | None:
+    """The value and the radius of a row by changes of sets; None where they do not end."""
+    free, full = tableau.free.copy(), tableau.full.copy()
+    free[row] = full[row] = False
+    small = _ROUNDING * _coefficient_scale(tableau)
+    signs, upper = tableau.signs, tableau.upper
+    has_condition = upper > 0
+    has_condition[row] = False
+    fewest = signs.size
+    waited, single = 0, False
+    for step in range(_MOST_STEPS):
+        z = _moved_state(tableau, row, free, full)
+        if z is None:
+            return None
+        seen = signs * z
+        falls = free & (seen < -small)
+        rises = free & (seen > upper + small)
+        enters = ~free & has_condition & np.where(full, seen > _ROUNDING, seen < -_ROUNDING)
+        broken = np.flatnonzero(falls | rises | enters)
+        if broken.size == 0:
+            value = tableau.value(row, z[row])
+            if tableau.problem.intercept:
+                return value, np.nan
+            return value, _own_radius(tableau, row, z, free, full)
+        waited = 0 if broken.size < fewest else waited + 1
+        fewest = min(fewest, broken.size)
+        single = single or waited > 2 or step > _BLOCK_STEPS
+        if single:  # as Murty does, which always ends
+            broken = broken[-1:]
+        full[broken] = rises[broken]
+        free[broken] = enters[broken]
+    return None
+
+
+def _moved_state(tableau: Tableau, row: int, free: Array, full: Array) -> Array | None:
+    """Coefficients of free rows and g of the others, for other sets than those of the tableau."""
+    was_free, base = tableau.free, tableau.base
+    bound = tableau.signs * np.where(full, tableau.upper, 0.0)
+    solved = np.flatnonzero(was_free != free)
+    shifted = np.flatnonzero(~was_free & ~free & (bound != base))
+    z = tableau.state
+    if shifted.size:
+        z = z + (bound - base)[shifted] @ np.stack([tableau.column(int(j)) for j in shifted])
+    if not solved.size:
+        return z
+    T = np.stack([tableau.column(int(j)) for j in solved])
+    came = ~was_free[solved]
+    wanted = np.where(came, 0.0, bound[solved])
+    try:
+        moves = np.linalg.solve(T[:, solved].T, wanted - z[solved])
+    except np.linalg.LinAlgError:
+        return None
+    if not np.isfinite(moves).all():
+        return None
+    z = z + moves @ T
+    z[solved] = np.where(came, base[solved] + moves, moves)
+    return z
+
+
+def _solved_without(
+    system: KernelSystem, solution: ColumnSolution, row: int
+) -> tuple[float, float]:
+    """The same by solving the problem without the row, from the solution with it."""
+    point = solution.point
+    removed = np.zeros(system.n)
+    removed[row] = -point.coefficients[row]
+    start = BoxPoint(
+        point.coefficients + removed, point.values + system.product(removed), point.intercept
+    )
+    problem = solution.problem.without(row)
+    found = solve_column(system, problem, start, _REFIT_TOLERANCE)
+    value = float(found.point.values[row] + found.point.intercept)
+    if problem.intercept:
+        return value, np.nan
+    gap = (found.certificate.primal - found.certificate.dual) / (2.0 * problem.alpha)
+    primal = found.certificate.primal / (2.0 * problem.alpha)
+    return value, float(_radius(max(gap, 0.0), primal, system)[row])

@@ -1,0 +1,170 @@
+"""A fit of a support vector machine from beginning to end: width, λ, left-out values, the model."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from ..arrays import Array
+from ..errors import ScaleError
+from ..fitting.progress import Progress
+from ..kernels import Linear
+from ..kernels.widths import free_width
+from ..models import Hyperplane, KernelExpansion
+from .alpha_choice import AlphaSearch, Look
+from .kernel_width import WidthLook, choose_width
+from .svm_record import PATH_NUMBERS, SVMRecord
+from .svm_task import ScaledSystem, SVMTask
+
+
+def fit_svm(
+    task: SVMTask, kept: Array, dtype: np.dtype, rng: np.random.RandomState, progress: Progress
+) -> SVMRecord:
+    """Choose the width and λ, and solve. ``kept`` are the user's numbers of the rows."""
+    task.check_memory()
+    widths: list[WidthLook] = []
+    name = free_width(task.kernel)
+    if name:
+        with progress.stage("width"):
+            kernel, widths = choose_width(task, name, rng, progress)
+        task = replace(task, kernel=kernel)
+    elif not task.given:
+        task = replace(task, kernel=task.kernel.resolve(task.X, rng))
+    with progress.stage("kernel matrix"):
+        scaled = ScaledSystem.of(task)
+    search = AlphaSearch(scaled, task, progress)
+    with progress.stage("path"):
+        chosen = search.choose()
+    with search.cores():
+        chosen = _settled(search, chosen, progress)
+    _warn_of_gaps(search, task)
+    return _record(task, scaled, search, chosen, widths, kept, dtype)
+
+
+def _settled(search: AlphaSearch, chosen: Look, progress: Progress) -> Look:
+    """The choice by exact left-out values at the best λ and its neighbours, where there are any."""
+    task = search.task
+    searched = len(search.looks) > 1
+    if task.folds is not None:
+        if task.left_out and chosen.left_out is None:
+            chosen = search.scored(chosen, search.held_out(chosen))
+        return search.accurate(chosen)
+    if not (task.left_out or searched):
+        return search.accurate(chosen)
+    with progress.stage("leave-one-out"):
+        close = [chosen, *search.neighbours(chosen)] if searched else [chosen]
+        exact = [search.exact(look) for look in close]
+    return max(exact, key=lambda look: (*look.rank, look.alpha))
+
+
+def _warn_of_gaps(search: AlphaSearch, task: SVMTask) -> None:
+    """Say where rounding, or the number of steps, has ended a solution before its tolerance."""
+    worst = max(search.looks, key=lambda look: max(each.certificate.gap for each in look.solutions))
+    gap = max(each.certificate.gap for each in worst.solutions)
+    if gap > task.tolerance:
+        warnings.warn(
+            f"at alpha={worst.alpha:.3g} the relative duality gap is {gap:.2g}, above "
+            f"tol={task.tolerance:.2g}: rounding leaves no more where alpha is so small beside the "
+            "kernel matrix. Use a larger alpha, or a larger tol",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+
+
+def _record(
+    task: SVMTask,
+    scaled: ScaledSystem,
+    search: AlphaSearch,
+    chosen: Look,
+    widths: list[WidthLook],
+    kept: Array,
+    dtype: np.dtype,
+) -> SVMRecord:
+    points = [solution.point for solution in chosen.solutions]
+    C = np.stack([point.coefficients for point in points], axis=1) / scaled.unit
+    if task.intercept == "penalised":
+        b = C.sum(axis=0)
+    else:
+        b = np.array([point.intercept for point in points])
+    values = np.stack([point.values + point.intercept for point in points], axis=1)
+    if not (np.isfinite(C).all() and np.isfinite(b).all()):
+        msg = (
+            "the coefficients overflow: rescale X, or use a larger alpha "
+            f"(alpha = {chosen.alpha:.3g})"
+        )
+        raise ScaleError(msg)
+    used = np.flatnonzero(C.any(axis=1))
+    left_out = chosen.left_out
+    if left_out is not None and left_out.how == "estimated":
+        left_out = None
+    return SVMRecord(
+        model=_model(task, C, b, used, kept, dtype),
+        kernel=task.kernel,
+        targets=task.targets,
+        alpha=chosen.alpha,
+        support=kept[used],
+        dual=C[used].astype(dtype),
+        path=_path(search, widths, task),
+        kept=kept,
+        Y=task.Y.astype(dtype),
+        values=values.astype(dtype),
+        user_weights=task.user_weights,
+        class_weights=None,
+        left_out_rows=None if left_out is None else left_out.rows,
+        left_out=None if left_out is None else left_out.values.astype(dtype),
+        left_out_by=None if left_out is None else left_out.how,
+        radius=None if left_out is None else left_out.radius,
+        calibrated_by=None,
+        calibration=None,
+        n_features=task.X.shape[1],
+    )
+
+
+def _model(
+    task: SVMTask, C: Array, b: Array, used: Array, kept: Array, dtype: np.dtype
+) -> KernelExpansion | Hyperplane:
+    coefficients = C[used]
+    if isinstance(task.kernel, Linear):
+        return Hyperplane(np.asarray(task.X[used].T @ coefficients).astype(dtype), b)
+    centers = None if task.given else task.X[used].astype(dtype)
+    return KernelExpansion(task.kernel, centers, kept[used], coefficients.astype(dtype), b)
+
+
+def _path(search: AlphaSearch, widths: list[WidthLook], task: SVMTask) -> dict[str, Array]:
+    """Every λ that was tried, ascending, after what the width was chosen by."""
+    sigma = _sigma_of(task)
+    looks = sorted(search.looks, key=lambda look: look.alpha)
+    rows = [_row(each.look, each.sigma, each.rows) for each in widths]
+    rows += [_row(look, sigma, task.n) for look in looks]
+    return {name: np.array([row[name] for row in rows], np.float64) for name in PATH_NUMBERS}
+
+
+def _sigma_of(task: SVMTask) -> float:
+    sigma = task.kernel.get_params().get("sigma", np.nan)
+    return float(sigma) if np.ndim(sigma) == 0 and not isinstance(sigma, str) else np.nan
+
+
+def _row(look: Look, sigma: float, rows: int) -> dict[str, Any]:
+    """One line of the path: sums and worst cases over the columns."""
+    row: dict[str, Any] = dict.fromkeys(PATH_NUMBERS, np.nan)
+    row |= {"alpha": look.alpha, "C": 0.5 / look.alpha, "sigma": sigma, "rows": rows}
+    row |= {"loo_error": look.error, "loo_loss": look.loss, "score": look.score}
+    row["exact"] = float(look.left_out is not None and look.left_out.how == "exact")
+    if look.solutions:
+        certificates = [solution.certificate for solution in look.solutions]
+        sets = [solution.sets() for solution in look.solutions]
+        supports = np.zeros(rows, bool)
+        for free, full in sets:
+            supports |= free | full
+        row["primal"] = sum(each.primal for each in certificates)
+        row["dual"] = sum(each.dual for each in certificates)
+        row["gap"] = max(each.gap for each in certificates)
+        row["kkt_violation"] = max(each.violation for each in certificates)
+        row["support_vectors"] = int(supports.sum())
+        row["margin_rows"] = max(int(free.sum()) for free, _ in sets)
+        row["systems"] = sum(solution.systems for solution in look.solutions)
+    return row

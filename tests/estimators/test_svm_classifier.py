@@ -1,0 +1,260 @@
+"""SVMClassifier: scikit-learn's checks, peers, refits, files, exports, bad input."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_iris, make_classification
+from sklearn.metrics import accuracy_score
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
+from sklearn.svm import SVC, LinearSVC
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import squareone
+from squareone import SVMClassifier
+from squareone.errors import MemoryLimitError
+from squareone.kernels import Gaussian
+
+VARIANTS = [
+    {},
+    {"alpha": 1.0, "kernel": Gaussian(1.0), "calibration": None},
+    {"alpha": 1.0, "kernel": Gaussian(1.0), "calibration": None, "loss": "squared_hinge"},
+    {"C": 1.0, "kernel": "linear", "calibration": None, "fit_intercept": True},
+    {"C": 1.0, "kernel": Gaussian(1.0), "calibration": None, "fit_intercept": False},
+    {"C": 1.0, "kernel": Gaussian(1.0), "coding": "one_vs_one"},
+    {"loss": "squared_hinge"},
+    {"cv": 2, "alpha": [0.1, 1.0], "kernel": Gaussian(1.0)},
+]
+
+
+def expected_failures(estimator):
+    """What may fail, and why that is right."""
+    failures = {}
+    if estimator.kernel == "gaussian" and estimator.loss == "hinge":
+        name = "check_sample_weight_equivalence_on_dense_data"
+        failures[name] = "chosen by leaving out rows, and a repeated row leaves its twin"
+    if estimator.fit_intercept is False:
+        failures["check_class_weight_classifiers"] = "far from all rows every value is zero"
+    return failures
+
+
+@parametrize_with_checks(
+    [SVMClassifier(**variant) for variant in VARIANTS], expected_failed_checks=expected_failures
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+X, y = load_iris(return_X_y=True)
+noisy, signs = make_classification(120, 5, flip_y=0.15, random_state=0)
+PEER = [("hinge", 0.5), ("hinge", 20.0), ("squared_hinge", 2.0)]
+
+
+@pytest.mark.parametrize(("loss", "C"), PEER)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_values_are_those_of_scikit_learn(loss, C, weighted):
+    w = np.random.default_rng(0).uniform(0.5, 2.0, 120) if weighted else None
+    if loss == "hinge":
+        found = SVMClassifier(Gaussian(2.0), C=C, fit_intercept=True, calibration=None)
+        peer = SVC(C=C, gamma=0.125, tol=1e-9)
+    else:
+        found = SVMClassifier("linear", C=C, loss=loss, fit_intercept=False, calibration=None)
+        peer = LinearSVC(C=C, loss=loss, fit_intercept=False, tol=1e-10, max_iter=100_000)
+    found.fit(noisy, signs, sample_weight=w)
+    expected = peer.fit(noisy, signs, sample_weight=w).decision_function(noisy)
+    np.testing.assert_allclose(found.decision_function(noisy), expected, atol=2e-4)
+    assert found.gap_ < 1e-9
+    assert pytest.approx(C) == found.C_
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_left_out_values_are_those_of_refits(loss):
+    model = SVMClassifier(Gaussian(2.0), C=[0.3, 2.0], loss=loss).fit(noisy, signs)
+    again = SVMClassifier(Gaussian(2.0), C=model.C_, loss=loss, calibration=None)
+    for i in range(0, 120, 7):
+        others = np.arange(120) != i
+        value = again.fit(noisy[others], signs[others]).decision_function(noisy[[i]])[0]
+        assert model.loo_predictions_[i] == pytest.approx(value, abs=1e-5)
+    low, high = model.loo_error_interval_
+    assert low <= model.loo_error_ <= high
+    assert model.undecided_rows_.size == 0
+    assert model.loo_error_ == np.mean((model.loo_predictions_ > 0) != signs)
+    assert model.best_score_ == pytest.approx(-model.loo_error_)
+
+
+def test_folds_are_those_of_refits():
+    cv = StratifiedKFold(4, shuffle=True, random_state=0)
+    model = SVMClassifier(Gaussian(2.0), C=1.0, cv=cv, tol=1e-10).fit(noisy, signs)
+    refits = SVMClassifier(Gaussian(2.0), C=1.0, calibration=None)
+    expected = cross_val_predict(refits, noisy, signs, cv=cv, method="decision_function")
+    np.testing.assert_allclose(model.loo_decision_values_, expected, atol=1e-6)
+    assert model.loo_error_ == np.mean((expected > 0) != signs)
+    with pytest.raises(AttributeError, match="errors are certain"):
+        model.loo_error_interval_  # noqa: B018
+
+
+def test_every_class_is_a_fit_of_its_own():
+    model = SVMClassifier(Gaussian(1.5), C=3.0).fit(X, y)
+    for j, label in enumerate(model.classes_):
+        one = SVMClassifier(Gaussian(1.5), C=3.0, calibration=None).fit(X, y == label)
+        np.testing.assert_allclose(
+            model.decision_function(X)[:, j], one.decision_function(X), atol=1e-6
+        )
+
+
+def test_one_against_one_leaves_other_classes_out():
+    model = SVMClassifier(Gaussian(1.5), C=3.0, coding="one_vs_one").fit(X, y)
+    pair = SVMClassifier(Gaussian(1.5), C=3.0, calibration=None).fit(X[y != 2], 1 - y[y != 2])
+    found = model._recorded().model.values(X)[:, 0]
+    np.testing.assert_allclose(found, pair.decision_function(X), atol=1e-6)
+    votes = SVC(C=3.0, gamma=0.5 / 1.5**2).fit(X, y)
+    assert np.mean(model.predict(X) == votes.predict(X)) > 0.98
+
+
+def test_labels_and_codes_and_weights_of_classes():
+    labels = np.stack([y == 0, y != 2], axis=1).astype(int)
+    several = SVMClassifier(Gaussian(1.5), C=3.0).fit(X, labels)
+    assert several.predict(X).shape == (150, 2)
+    assert several.threshold_.shape == (2,)
+    assert several.predict_proba(X).shape == (150, 2)
+    code = SVMClassifier(Gaussian(1.5), C=3.0, coding="bch").fit(X, y)
+    assert code.score(X, y) > 0.95
+    by_class = SVMClassifier(Gaussian(1.5), C=3.0, class_weight={0: 2.0, 1: 1.0, 2: 0.5}).fit(X, y)
+    weights = np.array([2.0, 1.0, 0.5])[y]
+    by_row = SVMClassifier(Gaussian(1.5), C=3.0).fit(X, y, sample_weight=weights)
+    np.testing.assert_allclose(by_class.decision_function(X), by_row.decision_function(X))
+
+
+def test_a_row_of_weight_zero_is_none():
+    w = np.ones(120)
+    w[::5] = 0.0
+    found = SVMClassifier(Gaussian(2.0), C=1.0).fit(noisy, signs, sample_weight=w)
+    fewer = SVMClassifier(Gaussian(2.0), C=1.0).fit(noisy[w > 0], signs[w > 0])
+    np.testing.assert_allclose(found.decision_function(noisy), fewer.decision_function(noisy))
+    assert not np.isin(np.flatnonzero(w == 0), found.support_).any()
+
+
+def test_the_path_has_a_certificate_for_every_alpha():
+    model = SVMClassifier(Gaussian(2.0), C=np.logspace(-2, 2, 7)).fit(noisy, signs)
+    path = model.path_
+    assert path["alpha"].size == 7
+    assert (np.diff(path["alpha"]) > 0).all()
+    np.testing.assert_allclose(path["C"], 0.5 / path["alpha"])
+    assert (path["gap"] <= 1e-3).all()
+    assert (path["dual"] <= path["primal"] * (1 + 1e-12)).all()
+    assert path["exact"].sum() >= 2
+    chosen = np.flatnonzero(path["alpha"] == model.alpha_)[0]
+    assert model.primal_ == path["primal"][chosen]
+    assert model.dual_ == path["dual"][chosen]
+    assert model.kkt_violation_ == path["kkt_violation"][chosen] < 1e-6
+    assert model.support_.size == path["support_vectors"][chosen]
+
+
+def test_margins_say_which_rows_count():
+    model = SVMClassifier(Gaussian(2.0), C=1.0).fit(noisy, signs)
+    margins = model.margins_[:, 0]
+    np.testing.assert_allclose(margins, np.where(signs, 1, -1) * model.decision_function(noisy))
+    assert np.isin(np.flatnonzero(margins < 1 - 1e-6), model.support_).all()
+    assert not np.isin(np.flatnonzero(margins > 1 + 1e-6), model.support_).any()
+    a = np.abs(model.dual_coef_)
+    np.testing.assert_allclose(a[margins[model.support_] < 1 - 1e-6], 1.0)
+
+
+FILES = [
+    {"kernel": Gaussian(2.0), "C": [0.5, 2.0]},
+    {"kernel": "linear", "C": 1.0, "loss": "squared_hinge"},
+    {"kernel": Gaussian(2.0), "C": 1.0, "cv": 3, "threshold": "f1"},
+    {"kernel": Gaussian(2.0), "C": 1.0, "calibration": None, "fit_intercept": True},
+]
+
+
+@pytest.mark.parametrize("parameters", FILES)
+def test_what_was_saved_is_loaded(parameters, tmp_path):
+    model = SVMClassifier(**parameters).fit(noisy, signs)
+    model.save(tmp_path / "model.safetensors")
+    loaded = squareone.load(tmp_path / "model.safetensors")
+    np.testing.assert_array_equal(loaded.decision_function(noisy), model.decision_function(noisy))
+    for name in (
+        "alpha_",
+        "support_",
+        "dual_coef_",
+        "intercept_",
+        "threshold_",
+        "gap_",
+        "margins_",
+    ):
+        np.testing.assert_array_equal(getattr(loaded, name), getattr(model, name))
+    if model.calibration is not None:
+        np.testing.assert_array_equal(loaded.predict_proba(noisy), model.predict_proba(noisy))
+        np.testing.assert_array_equal(loaded.loo_predictions_, model.loo_predictions_)
+        assert loaded.loo_error_ == model.loo_error_
+
+
+@pytest.mark.parametrize("kernel", ["linear", Gaussian(2.0)])
+def test_a_graph_predicts_the_same(kernel, tmp_path):
+    runtime = pytest.importorskip("onnxruntime")
+    model = SVMClassifier(kernel, C=1.0).fit(X, y)
+    model.to_onnx(tmp_path / "model.onnx")
+    session = runtime.InferenceSession(str(tmp_path / "model.onnx"))
+    labels = session.run(None, {session.get_inputs()[0].name: X})[0]
+    assert accuracy_score(labels, model.predict(X)) == 1.0
+
+
+def test_float32_rows_and_rows_that_cannot_be_written():
+    rows = noisy.astype(np.float32)
+    rows.flags.writeable = False
+    model = SVMClassifier(Gaussian(2.0), C=1.0).fit(rows, signs)
+    assert model.decision_function(rows).dtype == np.float32
+    double = SVMClassifier(Gaussian(2.0), C=1.0).fit(noisy, signs)
+    np.testing.assert_allclose(
+        model.decision_function(rows), double.decision_function(noisy), atol=1e-4
+    )
+
+
+def test_a_kernel_matrix():
+    K = Gaussian(2.0)(noisy)
+    found = SVMClassifier("precomputed", C=1.0).fit(K, signs)
+    expected = SVMClassifier(Gaussian(2.0), C=1.0).fit(noisy, signs)
+    np.testing.assert_allclose(
+        found.decision_function(K), expected.decision_function(noisy), atol=1e-8
+    )
+    np.testing.assert_allclose(found.loo_predictions_, expected.loo_predictions_, atol=1e-6)
+
+
+BAD = [
+    ({"C": 1.0, "alpha": 1.0}, "say the same"),
+    ({"C": 0.0}, "C"),
+    ({"C": [1.0, -1.0]}, "at or above zero"),
+    ({"C": "scale"}, "C"),
+    ({"alpha": 0.0}, "alpha"),
+    ({"alpha": [0.0, 1.0]}, "above zero"),
+    ({"kernel": "auto"}, "kernel"),
+    ({"kernel": Gaussian(metric="learned")}, "learned by RLSClassifier"),
+    ({"kernel": Gaussian(ard=True)}, "ard=True is for RLSClassifier"),
+    ({"cv": 3, "criterion": "holdout"}, "set one of them"),
+    ({"loss": "square"}, "loss"),
+    ({"memory_limit": 1000}, "rows need"),
+]
+
+
+@pytest.mark.parametrize(("parameters", "message"), BAD)
+def test_what_makes_no_sense_is_refused(parameters, message):
+    error = MemoryLimitError if "memory_limit" in parameters else ValueError
+    with pytest.raises(error, match=message):
+        SVMClassifier(**parameters).fit(noisy, signs)
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1e150])
+def test_values_do_not_depend_on_the_unit_of_the_kernel(scale):
+    K = Gaussian(2.0)(noisy)
+    options = {"kernel": "precomputed", "fit_intercept": False}
+    plain = SVMClassifier(C=2.0, **options).fit(K, signs)
+    scaled = SVMClassifier(C=2.0 / scale, **options).fit(K * scale, signs)
+    np.testing.assert_allclose(
+        scaled.decision_function(K * scale), plain.decision_function(K), atol=1e-7
+    )
+
+
+def test_a_clone_is_not_fitted_and_fits_alike():
+    model = SVMClassifier(C=1.0).fit(noisy, signs)
+    again = clone(model).fit(noisy, signs)
+    np.testing.assert_array_equal(again.decision_function(noisy), model.decision_function(noisy))

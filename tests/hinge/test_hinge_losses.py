@@ -1,0 +1,209 @@
+"""Both hinge losses against a quadratic program, at their limits, and without each row."""
+
+import numpy as np
+import pytest
+from sklearn.svm import SVC
+
+from squareone.hinge.box_newton import BoxPoint
+from squareone.hinge.certificates import ColumnProblem
+from squareone.hinge.column_solution import solve_column, start_from
+from squareone.hinge.kernel_systems import FeatureSystem, MatrixSystem
+from squareone.hinge.left_out_values import estimated_values, left_out_values
+from tests.reference import hinge_loss as reference
+
+LOSSES = pytest.mark.parametrize("squared", [False, True], ids=["hinge", "squared hinge"])
+INTERCEPTS = pytest.mark.parametrize("intercept", [False, True], ids=["none", "free"])
+
+
+def problem_of(seed, n=20, singular=False, weighted=False):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3))
+    y = np.where(X[:, 0] + 0.7 * rng.normal(size=n) > 0, 1.0, -1.0)
+    y[:2] = 1.0, -1.0
+    square = np.square(X[:, None] - X).sum(axis=-1)
+    K = X @ X.T + 1.0 if singular else np.exp(-square / 2.0) + 0.5
+    return X, K, y, rng.uniform(0.3, 1.5, n) if weighted else np.ones(n)
+
+
+def solved(K, y, w, alpha, squared, intercept, tolerance=1e-12, system=None):
+    start = BoxPoint(np.zeros(y.size), np.zeros(y.size))
+    problem = ColumnProblem(y, w, alpha, squared, intercept)
+    return solve_column(system or MatrixSystem(K), problem, start, tolerance)
+
+
+@LOSSES
+@INTERCEPTS
+@pytest.mark.parametrize("singular", [False, True])
+@pytest.mark.parametrize("alpha", [10.0, 0.3, 1e-3])
+def test_a_quadratic_program_has_the_same_values(alpha, singular, intercept, squared):
+    for seed in range(3):
+        _, K, y, w = problem_of(seed, singular=singular, weighted=seed > 0)
+        found = solved(K, y, w, alpha, squared, intercept)
+        beta, b = reference.fit(K, y, alpha, squared=squared, weights=w, intercept=intercept)
+        best = reference.objective(K, y, beta, b, alpha, squared=squared, weights=w)
+        certificate = found.certificate
+        np.testing.assert_allclose(K @ found.point.coefficients, K @ beta, atol=2e-6)
+        np.testing.assert_allclose(found.point.values, K @ found.point.coefficients, atol=1e-9)
+        assert certificate.primal == pytest.approx(best, rel=1e-9)
+        assert certificate.dual <= best * (1 + 1e-9)
+        assert certificate.gap <= 1e-9
+        assert certificate.violation <= 1e-6
+        if intercept:
+            assert (
+                abs(found.point.coefficients.sum()) <= 1e-9 * np.abs(found.point.coefficients).sum()
+            )
+
+
+@LOSSES
+def test_a_certificate_bounds_every_point(squared):
+    """The dual of a poor point is below the optimum, its primal above, and the gap is between."""
+    _, K, y, w = problem_of(5)
+    best = solved(K, y, w, 0.3, squared, False).certificate.primal
+    rough = solved(K, y, w, 0.3, squared, False, tolerance=0.5).certificate
+    assert rough.dual <= best * (1 + 1e-12)
+    assert best <= rough.primal * (1 + 1e-12)
+    assert rough.primal - rough.dual == pytest.approx(rough.gap * rough.primal, abs=1e-12)
+
+
+@LOSSES
+@INTERCEPTS
+@pytest.mark.parametrize("seed", range(30))
+def test_left_out_values_are_those_of_refits(seed, intercept, squared):
+    n, alpha = 14, [3.0, 0.5, 0.05][seed % 3]
+    _, K, y, w = problem_of(seed, n, singular=seed % 5 == 4, weighted=seed % 2 == 1)
+    if intercept and not squared and alpha == 3.0:
+        alpha = 0.5  # with few free rows the intercept is any in an interval
+    found = solved(K, y, w, alpha, squared, intercept)
+    left_out = left_out_values(MatrixSystem(K), found)
+    expected = reference.leave_one_out(K, y, alpha, squared=squared, weights=w, intercept=intercept)
+    unique = np.ones(n, bool)
+    if intercept and not squared:  # without a row on the margin the intercept is not unique
+        for i in range(n):
+            others = np.where(np.arange(n) == i, 0.0, w)
+            beta, b = reference.fit(K, y, alpha, weights=others, intercept=True)
+            short = np.abs(1.0 - y * (K @ beta + b))
+            unique[i] = (short[others > 0] < 1e-7).any()
+        assert unique.mean() > 0.5
+    np.testing.assert_allclose(left_out.values[unique], expected[unique], atol=3e-6)
+    if not intercept:
+        assert (np.abs(left_out.values - expected) <= left_out.radius + 2e-7).all()
+        assert (left_out.radius < 0.01).all()
+
+
+@LOSSES
+def test_the_estimate_is_exact_where_no_set_changes(squared):
+    _, K, y, w = problem_of(1, 25)
+    found = solved(K, y, w, 0.3, squared, False)
+    free, full = found.sets()
+    expected, estimate = reference.leave_one_out(K, y, 0.3, squared=squared), None
+    estimate = estimated_values(MatrixSystem(K), found)
+    same = []
+    for i in range(25):
+        other = solved(K, y, np.where(np.arange(25) == i, 0.0, w), 0.3, squared, False)
+        others = np.arange(25) != i
+        pairs = zip((free, full), other.sets(), strict=True)
+        same.append(all(np.array_equal(a[others], b[others]) for a, b in pairs))
+    same = np.array(same)
+    assert 3 < same.sum() < 25
+    np.testing.assert_allclose(estimate[same], expected[same], atol=1e-6)
+    assert np.abs(estimate - expected)[~same].max() > 1e-3
+
+
+@LOSSES
+@INTERCEPTS
+def test_features_are_their_product(intercept, squared):
+    rng = np.random.default_rng(0)
+    Z = rng.normal(size=(60, 4))
+    y = np.where(Z[:, 0] + rng.normal(size=60) > 0, 1.0, -1.0)
+    K, w = Z @ Z.T, rng.uniform(0.5, 2.0, 60)
+    for alpha in (10.0, 0.1):
+        by_matrix = solved(K, y, w, alpha, squared, intercept)
+        by_features = solved(K, y, w, alpha, squared, intercept, system=FeatureSystem(Z))
+        np.testing.assert_allclose(by_features.point.values, by_matrix.point.values, atol=1e-6)
+        found = left_out_values(FeatureSystem(Z), by_features).values
+        expected = left_out_values(MatrixSystem(K), by_matrix).values
+        np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+@INTERCEPTS
+def test_where_alpha_is_large_every_row_is_at_its_bound(intercept):
+    _, K, y, w = problem_of(2, weighted=True)
+    if intercept:
+        y[:10], y[10:], w = 1.0, -1.0, np.ones(20)
+    found = solved(K, y, w, 1e6, False, intercept)
+    np.testing.assert_allclose(found.point.coefficients, y * w / 2e6, rtol=1e-9)
+
+
+@LOSSES
+def test_where_alpha_is_small_the_margin_is_hard(squared):
+    """Rows that can be separated: the least norm with yf ≥ 1, by the program without a bound."""
+    _, K, y, w = problem_of(3)
+    x, _ = reference.solve_box_qp(y[:, None] * K * y, np.full(20, np.inf))
+    found = solved(K, y, w, 1e-9, squared, False)
+    np.testing.assert_allclose(found.point.values, K @ (y * x), atol=1e-5)
+    assert (y * found.point.values).min() > 1 - 1e-5
+
+
+@LOSSES
+def test_a_row_twice_is_a_row_of_weight_two(squared):
+    _, K, y, w = problem_of(4)
+    twice = np.append(np.arange(20), [3, 7, 7])
+    w2 = w.copy()
+    w2[3], w2[7] = 2.0, 3.0
+    found = solved(K[np.ix_(twice, twice)], y[twice], np.ones(23), 0.2, squared, False)
+    expected = solved(K, y, w2, 0.2, squared, False)
+    np.testing.assert_allclose(found.point.values[:20], expected.point.values, atol=1e-8)
+    left_out = left_out_values(MatrixSystem(K[np.ix_(twice, twice)]), found)
+    exact = reference.leave_one_out(K[np.ix_(twice, twice)], y[twice], 0.2, squared=squared)
+    np.testing.assert_allclose(left_out.values, exact, atol=1e-5)
+
+
+def test_all_rows_on_the_margin():
+    """Orthogonal rows: each one alone reaches its margin, and without it has the value zero."""
+    y = np.where(np.arange(12) % 2, 1.0, -1.0)
+    found = solved(np.eye(12), y, np.ones(12), 0.1, False, False)
+    np.testing.assert_allclose(found.point.coefficients, y, atol=1e-12)
+    assert found.sets()[0].all()
+    left_out = left_out_values(MatrixSystem(np.eye(12)), found)
+    np.testing.assert_allclose(left_out.values, 0.0, atol=1e-9)
+
+
+@pytest.mark.parametrize("alpha", [0.5, 0.05, 0.005])
+def test_the_exact_solve_on_the_support_sets_of_libsvm(alpha):
+    """LIBSVM is not accurate to many digits; its sets are, and a system on them says the rest."""
+    _, K, y, _ = problem_of(6, 80)
+    C = 0.5 / alpha
+    svc = SVC(C=C, kernel="precomputed", tol=1e-10).fit(K, y)
+    a = np.zeros(80)
+    a[svc.support_] = np.abs(svc.dual_coef_[0])
+    full = a > C * (1 - 1e-6)
+    free = (a > C * 1e-6) & ~full
+    m = np.count_nonzero(free)
+    system = np.block([[K[np.ix_(free, free)], np.ones((m, 1))], [np.ones((1, m)), 0.0]])
+    fixed = np.where(full, y * C, 0.0)
+    right = np.append((y - K @ fixed)[free], -fixed.sum())
+    solution = np.linalg.solve(system, right)
+    beta = fixed
+    beta[free] = solution[:-1]
+    found = solved(K, y, np.ones(80), alpha, False, True)
+    np.testing.assert_allclose(found.point.values, K @ beta, atol=1e-7)
+    assert found.point.intercept == pytest.approx(solution[-1], abs=1e-7)
+
+
+@LOSSES
+def test_from_another_alpha_it_is_the_same(squared):
+    _, K, y, w = problem_of(7, 40)
+    first = solved(K, y, w, 1.0, squared, False)
+    problem = ColumnProblem(y, w, 0.1, squared, False)
+    system = MatrixSystem(K)
+    warm = solve_column(system, problem, start_from(system, first, problem), 1e-12)
+    cold = solved(K, y, w, 0.1, squared, False)
+    np.testing.assert_allclose(warm.point.values, cold.point.values, atol=1e-7)
+
+
+@pytest.mark.parametrize("scale", [1e-12, 1e12])
+@LOSSES
+def test_extreme_alpha_has_a_small_gap(scale, squared):
+    _, K, y, w = problem_of(8)
+    # a margin is rounded to 1e-16, and at λ = 1e-12 the loss of that counts beside λ‖f‖²
+    assert solved(K, y, w, scale, squared, False).certificate.gap < 1e-4
