@@ -19,6 +19,7 @@ extensions = [
     "numpydoc",
     "myst_parser",
     "sphinx_gallery.gen_gallery",
+    "redirects",
     "rooms_picture",
     "solver_tables",
 ]
@@ -35,10 +36,17 @@ html_theme_options = {
     "show_toc_level": 2,
 }
 # Pages without pages below them leave the room of the left column to the text.
-_ALONE = ("index", "tutorial", "derivations", "architecture", "changelog")
+_ALONE = ("index", "derivations", "architecture", "changelog")
 html_sidebars = {page: [] for page in _ALONE}
 html_static_path = ["_static"]
 html_css_files = ["wider.css"]
+
+# Pages that were renamed, and what they are called now.
+redirects = {
+    "guide/rows": "guide/diagnostics",
+    "guide/streams": "guide/rows_from_files",
+    "guide/online": "guide/learning_from_streams",
+}
 
 autosummary_generate = True
 autodoc_typehints = "none"
