@@ -55,7 +55,7 @@ def main() -> None:
         train, test = (_single(part) for part in load_split(work.data))
         train = Rows(train.X[: options.rows], train.y[: options.rows])
         lines.append("| " + " | ".join(_measured(work, train, test, options.device)) + " |")
-        print(lines[-1], flush=True)  # noqa: T201
+        print(lines[-1], flush=True)
         options.output.parent.mkdir(exist_ok=True)
         options.output.write_text("\n".join([_title(options.device), "", *lines, ""]))
 
