@@ -79,12 +79,13 @@ class PerceptronEngine(ComparableEngine):
 
     def learn_with_losses(self, X: Any, Y: Array, weights: Array | None) -> tuple[Array, Array]:
         self._learners.block(X, weights)
+        margins, losses = np.empty_like(Y), np.empty((Y.shape[0], 1))
         with one_thread():
-            told = [self._step(i, y) for i, y in enumerate(Y)]
+            for i in range(Y.shape[0]):
+                margins[i], losses[i] = self._step(i, Y[i])
         self.hypotheses.end_of_block(self._learners, Y, self._loss_of)
         self._learners.release()
-        margins, losses = zip(*told, strict=True)
-        return np.array(margins), np.array(losses)[:, None]
+        return margins, losses
 
     def _step(self, i: int, y: Array) -> tuple[Array, float]:
         """Predict row i of the block, then see ``y`` (t,) of ±1: the margins (t,) and the loss."""

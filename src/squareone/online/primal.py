@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from typing import Any
 
 import numpy as np
 
@@ -27,8 +28,8 @@ class PrimalLearners(Learners):
     """A triangle L with A = LLᵀ for every group: O(d) for a margin, O(d²) for a learned row.
 
     Features may be of any size, and of very different ones, and a million updates lose nothing:
-    see :class:`~squareone.online.square_root.SquareRootFactor`. Memory: d² + 256d numbers for every
-    group that has learned a row.
+    see :class:`~squareone.online.square_root.SquareRootFactor`. Memory: d² + 512d numbers at
+    most for every group that has learned a row.
 
     Parameters
     ----------
@@ -46,11 +47,17 @@ class PrimalLearners(Learners):
         super().__init__(features, columns, alpha, shared=shared)
         self.forgetting = forgetting
         self._W = np.zeros((columns, features))
+        self._own = False  # whether the weights were replaced since the block came
         self._factors: list[SquareRootFactor | None] = [None] * self.groups
 
-    def rows_that_wait(self) -> int:
-        """Before they go into a triangle: fewer than that."""
-        return waiting_rows(self.features, self.forgetting)
+    def block(self, X: Any, weights: Array | None = None) -> None:
+        super().block(X, weights)
+        self._own = False
+
+    def rows_that_wait(self, L: Array) -> int:
+        """Before they go into a triangle ``L``: fewer than that."""
+        first = np.array_equal(L, np.sqrt(self.alpha) * np.eye(self.features))
+        return waiting_rows(self.features, self.forgetting, first=first)
 
     def _factor(self, group: int) -> SquareRootFactor:
         found = self._factors[group]
@@ -75,10 +82,12 @@ class PrimalLearners(Learners):
         return found
 
     def learn(self, i: int, group: int, y: Array, p: Array | None = None) -> None:
-        x, W = self.dense_row(i), self._W[self.columns_of(group)]
+        x = self._X[i] if not self._sparse else self.dense_row(i)
+        W = self._W if self.shared else self._W[group : group + 1]
+        weight = 1.0 if self._weights is None else self.weight(i)
         error = y - (W.dot(x) if p is None else p)
-        factor, W = self._factor(group).learned(x, y, error, W, self.weight(i))
-        self._keep(group, factor, W)
+        factor = self._factors[group] or self._factor(group)
+        self._keep(group, *factor.learned(x, y, error, W, weight))
 
     def learn_rows(self, Y: Array) -> Array:
         assert self.shared
@@ -94,11 +103,13 @@ class PrimalLearners(Learners):
         return errors
 
     def _keep(self, group: int, factor: SquareRootFactor, W: Array) -> None:
-        if not self.shared:
-            every = self._W.copy()
-            every[self.columns_of(group)] = W
-            W = every
-        self._factors[group], self._W = factor, W
+        if self.shared:
+            self._W = W
+        else:
+            if not self._own:
+                self._W, self._own = self._W.copy(), True
+            self._W[group] = W[0]
+        self._factors[group] = factor
 
     def weights(self) -> Array:
         return self._W.T
