@@ -272,7 +272,8 @@ def test_the_first_rows_wait_longer_and_files_go_on_from_there(after, columns):
     first = waiting_rows(features, 1.0, first=True)
     assert waiting_rows(features, 1.0) < first < 60
     factor, W, _ = learned(X[:after], Y[:after], alpha, [1] * after)
-    assert (factor.unit is None) == (after >= first) and factor.waiting < factor.room
+    assert (factor.unit is None) == (after >= first)
+    assert factor.waiting < factor.room
     again = SquareRootFactor.from_state(deepcopy(factor.state()), alpha, 1.0)
     assert (again.unit, again.room, again.waiting) == (factor.unit, factor.room, factor.waiting)
     same = W.copy()
