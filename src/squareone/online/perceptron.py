@@ -97,9 +97,7 @@ class PerceptronEngine(ComparableEngine):
         self.loss += loss
         if wrong.size:
             self.hypotheses.before(learners, self._rounds)
-            for column in wrong.tolist():
-                own = slice(column, column + 1)
-                learners.learn(i, column, y[own], p[own])
+            learners.learn_each(i, wrong.tolist(), y, p)
             self.updates = self.updates.copy()
             self.updates[wrong] += 1
             self.hypotheses.after(learners, self._rounds, i)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from typing import Any
 
 import numpy as np
 
 from ..arrays import Array
 from ..threads import one_thread
 from .learners import Learners, State
-from .rollback import inserted
+from .rollback import Snapshot, inserted
 from .square_root import SquareRootFactor, waiting_rows
 
 # Features up to which no BLAS would use a second thread for a row.
@@ -47,12 +46,12 @@ class PrimalLearners(Learners):
         super().__init__(features, columns, alpha, shared=shared)
         self.forgetting = forgetting
         self._W = np.zeros((columns, features))
-        self._own = False  # whether the weights were replaced since the block came
+        self._own = False  # whether the weights are in memory that no snapshot has
         self._factors: list[SquareRootFactor | None] = [None] * self.groups
 
-    def block(self, X: Any, weights: Array | None = None) -> None:
-        super().block(X, weights)
+    def snapshot(self, numbers: float) -> Snapshot:
         self._own = False
+        return super().snapshot(numbers)
 
     def rows_that_wait(self, L: Array) -> int:
         """Before they go into a triangle ``L``: fewer than that."""
@@ -82,12 +81,28 @@ class PrimalLearners(Learners):
         return found
 
     def learn(self, i: int, group: int, y: Array, p: Array | None = None) -> None:
-        x = self._X[i] if not self._sparse else self.dense_row(i)
-        W = self._W if self.shared else self._W[group : group + 1]
-        weight = 1.0 if self._weights is None else self.weight(i)
+        x, W = self.dense_row(i), self._W[self.columns_of(group)]
         error = y - (W.dot(x) if p is None else p)
-        factor = self._factors[group] or self._factor(group)
-        self._keep(group, *factor.learned(x, y, error, W, weight))
+        factor, W = self._factor(group).learned(x, y, error, W, self.weight(i))
+        if self.shared:
+            self._W = W
+        else:
+            self._own_weights()[group] = W[0]
+        self._factors[group] = factor
+
+    def learn_each(self, i: int, columns: list[int], y: Array, p: Array) -> None:
+        x, weight, errors = self.dense_row(i), self.weight(i), y - p
+        W, factors = self._own_weights(), self._factors
+        for column in columns:
+            own = slice(column, column + 1)
+            factor = factors[column] or self._factor(column)
+            factors[column], W[own] = factor.learned(x, y[own], errors[own], W[own], weight)
+
+    def _own_weights(self) -> Array:
+        """The weights, to be changed where they are."""
+        if not self._own:
+            self._W, self._own = self._W.copy(), True
+        return self._W
 
     def learn_rows(self, Y: Array) -> Array:
         assert self.shared
@@ -99,17 +114,8 @@ class PrimalLearners(Learners):
             errors = Y - self._W.dot(x)
             with one_thread() if self.features > _SMALL else nullcontext():
                 factor, W = self._factor(0).learned(x, Y[0], errors[0], self._W, self.weight(0))
-        self._keep(0, factor, W)
+        self._factors[0], self._W = factor, W
         return errors
-
-    def _keep(self, group: int, factor: SquareRootFactor, W: Array) -> None:
-        if self.shared:
-            self._W = W
-        else:
-            if not self._own:
-                self._W, self._own = self._W.copy(), True
-            self._W[group] = W[0]
-        self._factors[group] = factor
 
     def weights(self) -> Array:
         return self._W.T
