@@ -49,7 +49,7 @@ def fit_greedy(
     if task.X is not None:
         check_values(task.kernels, task.X)
     record = _fitted(task, epsilon, kept, progress)
-    if name and task.decided and task.n > SEARCH_ROWS and task.most() < task.columns.shape[1]:
+    if name and task.n > SEARCH_ROWS and task.fewer_than_classes:
         record, epsilon = _best_of_wider(task, name, record, epsilon, progress)
     return record, epsilon, _table(looks, task.unit)
 
