@@ -1,6 +1,7 @@
 """Tables as people send them: each is refused in words that say where and what to do."""
 
 import gzip
+import re
 import sys
 
 import numpy as np
@@ -199,4 +200,4 @@ def test_many_columns_and_many_levels_are_no_error(table):
     table.write_text(text_of([f"c{j}" for j in range(60)] + ["word"], rows))
     done = run("fit", "houses.csv", "--target", "c0", "--quick", "--no-report")
     assert done.exit_code == 0, done.output
-    assert "no better than" in done.stderr or "too few rows" in done.stderr
+    assert re.search("no better than|worse than|too few rows", done.stderr)  # it is noise

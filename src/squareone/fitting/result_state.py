@@ -217,7 +217,9 @@ def _check_learned(result: FitResult, learned: LearnedKernel, where: str) -> Non
     n, t = result.sample.Y.shape
     if learned.score.size != (t if result.per_target else 1):
         refuse(where, "learned.score has one number for each λ")
-    if learned.rounds and getattr(result.sample.kernel, "metric", None) is None:
+    parameters = result.sample.kernel.get_params(deep=True).items()  # of both terms of a sum
+    metrics = [value for name, value in parameters if name.rpartition("__")[2] == "metric"]
+    if learned.rounds and all(metric is None for metric in metrics):
         refuse(where, "the kernel has no metric, and learned.rounds says that it has learned one")
     if learned.judged_by_folds(n):
         values = vars(result).get("scored_values")
