@@ -162,15 +162,19 @@ def errors_of(model, guess, trees=None, n=100, seed=0):
 
 
 def test_what_verdicts_say():
-    good = verdict_of(errors_of(1.0, 10.0, trees=3.0), "rent")
+    errors = errors_of(1.0, 10.0, trees=3.0)
+    good = verdict_of(errors, "rent")
     assert good.useful
     assert (
         f"off by {number(errors_of(1.0, 10.0).error(errors_of(1.0, 10.0).model)[0])}"
         in good.headline
     )
-    assert "model is better, beyond chance" in good.trees
+    assert f"the mean is off by {number(errors.error(errors.guess)[0])}" in good.headline
+    assert f"boosted trees by {number(errors.error(errors.trees)[0])}" in good.headline
+    assert good.headline.count(". ") == 0  # one sentence
+    assert "better than boosted trees, beyond chance" in good.trees
     assert "cannot be told" in verdict_of(errors_of(1.0, 10.0, trees=1.0), "rent").trees
-    assert "model is worse" in verdict_of(errors_of(3.0, 10.0, trees=1.0), "rent").trees
+    assert "worse than boosted trees" in verdict_of(errors_of(3.0, 10.0, trees=1.0), "rent").trees
     assert "too few rows to tell" in verdict_of(errors_of(9.0, 10.0, n=12), "rent").guessing
     same = errors_of(10.0, 10.0, n=40_000)
     same.model = 0.001 * same.truth[::-1]

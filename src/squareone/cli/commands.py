@@ -226,6 +226,7 @@ def fit(table: str, **options: Any) -> None:
     show_default=True,
     help="The share of true values inside intervals.",
 )
+@click.option("--ignore", multiple=True, metavar="CODE", help="SQ005: say nothing of drift.")
 @_reading
 @_saying
 def predict(model: str, table: str, **options: Any) -> None:

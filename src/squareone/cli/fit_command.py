@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from ..errors import CellError
-from ..report.html_report import HtmlReport, ReportFacts, check_codes, command_line, html_of
+from ..report.html_report import HtmlReport, ReportFacts, command_line, html_of
 from ..report.outer_errors import OuterErrors, left_out_errors, outer_errors
+from ..report.table_checks import check_codes
 from ..report.verdict import Verdict, verdict_of
 from ..rows.checks import import_extra
 from ..rows.table_reader import stem_of
@@ -27,8 +28,8 @@ __all__ = ["FittedTable", "estimator_for", "fit_table", "run"]
 
 # Rows from which the columns that were encoded are described.
 _DESCRIBED = 20_000
-# Seconds of a quick fit, as far as the plan can tell, where not all rows can have coefficients.
-_QUICK_SECONDS = 30.0
+# Seconds of a quick fit, as far as the plan can tell, and rows that all carry coefficients anyway.
+_QUICK_SECONDS, _QUICK_EXACT = 30.0, 3000
 #: Endings of the files that are made.
 MODEL, REPORT = ".squareone", ".html"
 
@@ -135,15 +136,19 @@ def report_of(found: FittedTable, model: TableModel, options: dict[str, Any]) ->
     )
 
 
-def estimator_for(task: str, options: dict[str, Any], console: Console | None = None) -> Any:
-    """The estimator that the options ask for, not fitted."""
+def estimator_for(
+    task: str, n: int, options: dict[str, Any], console: Console | None = None
+) -> Any:
+    """The estimator that the options ask for, not fitted, for ``n`` rows."""
     kind = TableRegressor if task == "regression" else TableClassifier
     kernel = options.get("kernel") or "auto"
     encoder = None
     if options.get("quick") and options.get("kernel") is None:
         kernel, encoder = "gaussian", TableEncoder(random_state=options["seed"])
     centers: Any = options.get("centers") or "auto"
-    seconds = options.get("time") or (_QUICK_SECONDS if options.get("quick") else None)
+    seconds = options.get("time")
+    if options.get("quick") and centers == "auto" and n > _QUICK_EXACT:
+        seconds = seconds or _QUICK_SECONDS
     return kind(
         kernel,
         centers=int(centers) if str(centers).isdigit() else centers,
@@ -175,7 +180,7 @@ def fit_table(path: str, options: dict[str, Any], console: Console) -> FittedTab
 def _fits(
     problem: TableProblem, options: dict[str, Any], console: Console
 ) -> tuple[OuterErrors, Any, dict[str, float]]:
-    estimator = estimator_for(problem.task, options, console)
+    estimator = estimator_for(problem.task, problem.y.size, options, console)
     started = time.perf_counter()
     outer = None
     if not options.get("quick"):

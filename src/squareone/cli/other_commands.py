@@ -24,12 +24,12 @@ from ..report.comparison import (
 )
 from ..report.html_report import (
     ReportFacts,
-    check_codes,
     command_line,
     html_of,
     suspicion,
 )
 from ..report.outer_errors import MOST_FOLDED, N_FOLDS, left_out_errors, outer_errors
+from ..report.table_checks import check_codes
 from ..report.verdict import number, percent
 from ..tables.encoded_rows import rows_of_table
 from ..tables.table_model import TableModel
@@ -47,7 +47,7 @@ Echo = Callable[[str], None]
 def run_plan(path: str, options: dict[str, Any], console: Console, echo: Echo) -> None:
     """What a fit would do, and what it costs; nothing is fitted."""
     problem = table_problem(path, options, console)
-    estimator = estimator_for(problem.task, options)
+    estimator = estimator_for(problem.task, problem.y.size, options)
     with console.warnings_as_notes():
         plan = estimator.plan(problem.X, problem.y, problem.weights)
     n = problem.y.size
@@ -86,7 +86,7 @@ def run_suspects(path: str, options: dict[str, Any], console: Console) -> None:
         format_of(output)
         check_outputs([output], force=options["force"], inputs=[] if path == "-" else [Path(path)])
     problem = table_problem(path, options, console)
-    estimator = estimator_for(problem.task, options, console)
+    estimator = estimator_for(problem.task, problem.y.size, options, console)
     with console.warnings_as_notes():
         estimator.fit(problem.X, problem.y, sample_weight=problem.weights)
     found = left_out_errors(estimator, problem.y, problem.target.rows)
@@ -228,7 +228,8 @@ def run_compare(path: str, options: dict[str, Any], console: Console, echo: Echo
         groups = None if groups is None else groups[some]
         console.note(f"{MOST_ROWS:,} of {problem.y.size:,} rows are compared, drawn at random")
     kernel = options.get("kernel") or ("gaussian" if options["quick"] else "auto")
-    mine = Rival("squareone", f"kernel {kernel}", estimator_for(problem.task, options), True)
+    model = estimator_for(problem.task, y.size, options)
+    mine = Rival("squareone", f"kernel {kernel}", model, True)
     found = compare(
         [mine, *rivals_of(problem.task)],
         X,

@@ -11,6 +11,7 @@ import numpy as np
 from ..arrays import Array
 from ..errors import CellError
 from ..report.outer_errors import interval_ends
+from ..report.table_checks import check_codes
 from ..rows.column_problems import refuse_missing
 from ..rows.table_reader import TableFile
 from ..tables.columns import columns_of
@@ -30,6 +31,7 @@ _DRIFT, _DRIFT_ROWS, _LISTED = 0.5, 30, 5
 def run(model_path: str, path: str, options: dict[str, Any], console: Console) -> None:
     """The command."""
     output = Path(options["output"]) if options.get("output") else None
+    check_codes(options["ignore"])
     if output is not None:
         format_of(output)
         inputs = [Path(each) for each in (model_path, path) if each != "-"]
@@ -55,6 +57,9 @@ def run(model_path: str, path: str, options: dict[str, Any], console: Console) -
 
     table = pyarrow.table(columns | made)
     _tell(model, file, unseen, console)
+    if "SQ005" not in options["ignore"]:
+        for text in drift(model, file)[:_LISTED]:
+            console.note(text)
     write_table(table, output)
     if output is not None:
         console.say(f"wrote {output}: {file.table.num_rows:,} predictions of {model.target}")
@@ -151,8 +156,6 @@ def _tell(model: TableModel, file: TableFile, unseen: Any, console: Console) -> 
         console.note(f"{name}: {' and '.join(parts)}")
     if len(unseen) > _LISTED:
         console.note(f"{len(unseen) - _LISTED:,} more columns have levels or gaps that are new")
-    for text in drift(model, file)[:_LISTED]:
-        console.note(text)
     if model.measured.optimistic and model.task == "regression":
         console.note("intervals are too narrow: the model was fitted with --quick")
 

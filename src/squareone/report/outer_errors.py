@@ -24,8 +24,8 @@ __all__ = ["OuterErrors", "left_out_errors", "outer_errors", "outer_folds"]
 
 #: Rows up to which there are five folds; beyond, a fifth of the rows is held out, at most so many.
 MOST_FOLDED, MOST_OUTER, N_FOLDS = 5000, 10_000, 5
-# Columns, and rows of a fold, whose values are permuted; times each is.
-_PERMUTED, _PERMUTED_ROWS = 40, 1000
+#: Rows of a fold in which columns are dealt anew, and columns for which that is done.
+PERMUTED_ROWS, _PERMUTED = 1000, 40
 # Parts of the outer rows of which each is covered by intervals from the others.
 _COVERAGE_PARTS = 5
 #: The rival beside guessing.
@@ -381,7 +381,7 @@ def _permuted(
 ) -> dict[str, Array]:
     """How much larger the losses of rows are if a column's values are dealt anew."""
     rng = np.random.default_rng(seed)
-    some = test if test.size <= _PERMUTED_ROWS else rng.choice(test, _PERMUTED_ROWS, replace=False)
+    some = test if test.size <= PERMUTED_ROWS else rng.choice(test, PERMUTED_ROWS, replace=False)
     encoder = fitted.encoder_
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
