@@ -154,6 +154,10 @@ def test_tables_unlike_the_training_rows_are_noted(models, tmp_path):
     path = tmp_path / "new.csv"
     path.write_text(text_of(names, moved))
     assert "area is not as it was" in run("predict", models / "price.squareone", path).stderr
+    silenced = run("predict", models / "price.squareone", path, "--ignore", "SQ005")
+    assert silenced.exit_code == 0, silenced.output
+    assert "is not as it was" not in silenced.stderr
+    assert run("predict", models / "price.squareone", path, "--ignore", "SQ9").exit_code == 1
     path.write_text(text_of(names, rows))
     assert "is not as it was" not in run("predict", models / "price.squareone", path).stderr
 

@@ -119,7 +119,7 @@ def test_the_verdict_is_first_and_the_rest_in_order(reports):
 
 def test_a_wrong_target_is_the_first_to_look_at(reports):
     report = reports["numbers"]
-    row = re.search(r"least believed rows.*?<td>([\d,]+)</td>", report.text, re.DOTALL)
+    row = re.search(r'id="suspects".*?<b>row ([\d,]+)</b>', report.text, re.DOTALL)
     assert row.group(1) == "6"  # counted from 1
 
 
