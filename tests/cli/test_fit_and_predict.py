@@ -136,6 +136,22 @@ def test_other_ways_to_write_the_same_table(models, tmp_path):
         assert done.stdout == plain, (name, done.stderr)
 
 
+def test_a_table_that_is_left_on_the_disk_gives_the_same(models, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("squareone.cli.table_problem._PARTS", 1e12)
+    arguments = ["--target", "price", "--drop", "dear", "--quick", "--no-report", "-v"]
+    done = run("fit", models / "houses.csv", *arguments)
+    assert done.exit_code == 0, done.output
+    assert "the table is left on the disk" in done.stderr
+    found = [
+        run("predict", model, models / "houses.csv").stdout
+        for model in ("houses.squareone", models / "price.squareone")
+    ]
+    assert found[0] == found[1]
+    monkeypatch.undo()
+    assert run("predict", models / "price.squareone", models / "houses.csv").stdout == found[0]
+
+
 def test_what_is_new_is_counted(models, tmp_path):
     names, rows = houses(40, seed=2)
     rows[3][1] = rows[4][1] = "Lima"

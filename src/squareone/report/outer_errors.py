@@ -17,6 +17,7 @@ import numpy as np
 from sklearn.base import clone
 
 from ..arrays import Array
+from ..rows.mapped_table import is_mapped
 from ..tables.encoded_rows import rows_of_table
 from ..tables.table_encoder import TableEncoder
 
@@ -26,6 +27,8 @@ __all__ = ["OuterErrors", "left_out_errors", "outer_errors", "outer_folds"]
 MOST_FOLDED, MOST_OUTER, N_FOLDS = 5000, 10_000, 5
 #: Rows of a fold in which columns are dealt anew, and columns for which that is done.
 PERMUTED_ROWS, _PERMUTED = 1000, 40
+# Rows of a table on the disk from which boosted trees learn.
+_TREE_ROWS = 200_000
 # Parts of the outer rows of which each is covered by intervals from the others.
 _COVERAGE_PARTS = 5
 #: The rival beside guessing.
@@ -260,6 +263,8 @@ def outer_errors(
     **Cost**: five whole fits, or one beyond 5,000 rows.
     """
     folds, how = outer_folds(y, task, groups=groups, order=order, seed=seed)
+    if is_mapped(X) and folds[0][0].size > _TREE_ROWS:
+        how = f"{how}; boosted trees have learned from {_TREE_ROWS:,} of the other rows"
     classes: Any = None
     codes: Any = None
     if task == "classification":
@@ -356,6 +361,10 @@ def _trees(learn: Any, new: Any, y: Array, classes: Any, weights: Array | None) 
     """What boosted trees predict of the rows ``new``, on columns encoded by the others."""
     from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
+    if is_mapped(learn) and y.size > _TREE_ROWS:
+        some = np.sort(np.random.default_rng(0).choice(y.size, _TREE_ROWS, replace=False))
+        learn, y = rows_of_table(learn, some), y[some]
+        weights = None if weights is None else weights[some]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         task = "regression" if classes is None else "classification"

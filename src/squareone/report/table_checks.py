@@ -15,7 +15,7 @@ from sklearn.base import clone
 
 from ..arrays import Array
 from ..estimators import RLSClassifier, RLSRegressor
-from ..tables.encoded_rows import rows_of_table
+from ..tables.encoded_rows import rows_of_table, transformed
 from ..tables.table_encoder import TableEncoder
 from .outer_errors import OuterErrors
 from .verdict import number, percent
@@ -36,8 +36,8 @@ CODES = {
 _TOO_WELL = 0.95
 # Rows, and folds, that a single column is looked at in; leaves have so many rows at least.
 _ROWS, _FOLDS, _LEAF = 4000, 5, 5
-# Rows in which equal ones are kept together, and are not.
-_TWINS = 2000
+# Rows in which equal ones are kept together, and are not; a number that spreads bits.
+_TWINS, _MIX = 2000, np.uint64(0x9E3779B97F4A7C15)
 # Neighbouring errors are alike from this correlation on, and from this many standard errors.
 _ALIKE, _BEYOND = 0.2, 4.0
 # A value at the end of a range, that so many rows have, is one at which targets were cut off.
@@ -212,18 +212,16 @@ def _alone(rows: Array, y: Array, folds: Array, task: str) -> float:
 
 def _equal_rows(X: Any, y: Array, task: str, estimator: Any) -> Check | None:
     """Rows that others are equal to in all columns, and the error when equals are kept together."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        rows = np.ascontiguousarray(estimator.encoder_._outputs(X))
-    keys = rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1])))[:, 0]
-    _, group, counts = np.unique(keys, return_inverse=True, return_counts=True)
+    encoder = estimator.encoder_
+    _, group, counts = np.unique(_keys(X, y.size, encoder), return_inverse=True, return_counts=True)
     repeated = counts[group] > 1
     share = float(repeated.mean())
     if share < 0.01 or repeated.sum() < 10:
         return None
     text = f"{int(repeated.sum()):,} rows ({percent(share)}) are equal to another in all columns."
     some = _whole_groups(group, counts)
-    apart, together = _apart_and_together(rows[some], y[some], group[some], task, estimator)
+    rows = _encoded(X, some, encoder)
+    apart, together = _apart_and_together(rows, y[some], group[some], task, estimator)
     if np.isfinite([apart, together]).all():
         taken = "all" if some.size == y.size else f"{some.size:,} of the"
         wrong = task == "classification"
@@ -237,6 +235,30 @@ def _equal_rows(X: Any, y: Array, task: str, estimator: Any) -> Check | None:
     return _check(
         "SQ002", f"{text} If equal rows are one thing measured twice, name it with --groups."
     )
+
+
+def _encoded(X: Any, rows: Array, encoder: TableEncoder) -> Array:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return transformed(encoder, rows_of_table(X, rows))
+
+
+def _keys(X: Any, n: int, encoder: TableEncoder) -> Array:
+    """A number of 64 bits for each row (n,): equal rows have the same, and others hardly ever.
+
+    Each bit of a cell is spread over all of a number before the cells of a row are added, each
+    times an odd number of its own.
+    """
+    rng = np.random.default_rng(0)
+    factors = rng.integers(1, 2**63, encoder.output_columns_.size, dtype=np.uint64) * 2 + 1
+    keys = np.empty(n, np.uint64)
+    for start in range(0, n, _ROWS):
+        part = np.arange(start, min(n, start + _ROWS))
+        cells = (_encoded(X, part, encoder).astype(np.float64) + 0.0).view(np.uint64)
+        for shift in (np.uint64(32), np.uint64(29)):
+            cells = (cells ^ (cells >> shift)) * _MIX
+        keys[part] = (cells * factors).sum(axis=1, dtype=np.uint64)
+    return keys
 
 
 def _whole_groups(group: Array, counts: Array) -> Array:
