@@ -68,6 +68,28 @@ def test_the_error_is_of_rows_that_nothing_has_seen(table):
     assert 0.8 < np.mean(inside) <= 0.99
 
 
+def test_with_groups_all_is_chosen_without_the_others_of_the_group(table):
+    """Six rows of a thing that is all but the same: to know five of them is to know the sixth."""
+    rng = np.random.default_rng(0)
+    thing = np.repeat(np.arange(40), 6)
+    seen, own = rng.standard_normal((40, 4)), rng.standard_normal(40)
+    X = seen[thing] + 0.01 * rng.standard_normal((240, 4))
+    y = X[:, 0] + own[thing] + 0.1 * rng.standard_normal(240)
+    rows = [
+        [*(f"{v:.4f}" for v in x), f"t{g}", f"{v:.4f}"] for x, g, v in zip(X, thing, y, strict=True)
+    ]
+    table.write_text(text_of(["a", "b", "c", "d", "thing", "y"], rows))
+    errors = []
+    for more in (["--drop", "thing"], ["--groups", "thing"]):
+        arguments = ["--target", "y", "--quick", "--no-report", "--force", "--json", *more]
+        done = run("fit", "houses.csv", *arguments)
+        assert done.exit_code == 0, done.output
+        errors.append(json.loads(done.stdout)["measured"]["error"])
+    assert errors[0] < 0.3  # by heart
+    assert 0.9 < errors[1] < 1.5  # the standard deviation of what only the thing itself says is 1
+    assert run("predict", "houses.squareone", "houses.csv").exit_code == 0
+
+
 def test_predictions_are_those_of_the_model_in_order(models):
     import pyarrow.csv
 

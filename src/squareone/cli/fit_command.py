@@ -12,7 +12,7 @@ import numpy as np
 
 from ..errors import CellError
 from ..report.html_report import HtmlReport, ReportFacts, command_line, html_of
-from ..report.outer_errors import OuterErrors, left_out_errors, outer_errors
+from ..report.outer_errors import OuterErrors, fitted_to, left_out_errors, outer_errors
 from ..report.table_checks import check_codes
 from ..report.verdict import Verdict, verdict_of
 from ..rows.checks import import_extra
@@ -24,7 +24,7 @@ from .console import Console
 from .outputs import check_outputs
 from .table_problem import TableProblem, cell_error, table_problem
 
-__all__ = ["FittedTable", "estimator_for", "fit_table", "run"]
+__all__ = ["FittedTable", "estimator_for", "fit_table", "run", "typed_options"]
 
 # Rows from which the columns that were encoded are described.
 _DESCRIBED = 20_000
@@ -198,7 +198,7 @@ def _fits(
         estimator.set_params(verbose=console.level)
     measured = time.perf_counter()
     console.progress(f"all {problem.y.size:,} rows teach")
-    estimator.fit(problem.X, problem.y, sample_weight=problem.weights)
+    fitted_to(estimator, problem.X, problem.y, problem.weights, problem.groups)
     if outer is None:
         outer = left_out_errors(estimator, problem.y, problem.target.rows)
     else:
@@ -265,7 +265,7 @@ def table_model(found: FittedTable, options: dict[str, Any]) -> TableModel:
 
 
 def settings_of(options: dict[str, Any]) -> dict[str, str]:
-    """The options that shape a model, those that were given, as text."""
+    """The options that shape a model, those that were given, as text; several in a line each."""
     shaping = (
         "target",
         "task",
@@ -290,8 +290,17 @@ def settings_of(options: dict[str, Any]) -> dict[str, str]:
         value = options.get(name)
         if value is None or value is False or value == ():
             continue
-        shown = ", ".join(value) if isinstance(value, tuple | list) else str(value)
+        shown = "\n".join(value) if isinstance(value, tuple | list) else str(value)
         found[name.replace("_", "-")] = shown
+    return found
+
+
+def typed_options(model: TableModel) -> list[str]:
+    """The options a model was fitted with, as they are typed."""
+    found = []
+    for name, value in model.settings.items():
+        for each in value.split("\n"):
+            found += [f"--{name}"] if each == "True" else [f"--{name}", each]
     return found
 
 

@@ -15,7 +15,7 @@ from sklearn.base import clone
 
 from ..arrays import Array
 from ..models.jackknife_intervals import jackknife_plus, rank_of
-from ..report.outer_errors import outer_folds
+from ..report.outer_errors import fitted_to, outer_folds
 from ..tables.encoded_rows import rows_of_table
 from ..tables.table_model import TableModel
 from .console import Console
@@ -62,11 +62,14 @@ class RefittedIntervals:
         models, folds, errors = [], [], []
         for number, (train, test) in enumerate(parts):
             console.progress(f"fold {number + 1} of {len(parts)}")
-            weights = None if problem.weights is None else problem.weights[train]
+            weights, groups = (
+                None if each is None else each[train] for each in (problem.weights, problem.groups)
+            )
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
+                rows = rows_of_table(problem.X, train)
                 again = clone(model.estimator).set_params(verbose=0)
-                again.fit(rows_of_table(problem.X, train), problem.y[train], sample_weight=weights)
+                fitted_to(again, rows, problem.y[train], weights, groups)
                 predicted = again.predict(rows_of_table(problem.X, test))
             models.append(again)
             folds.append(np.full(test.size, number))
