@@ -120,11 +120,11 @@ def test_report_again(models, tmp_path, monkeypatch):
 
 def test_options_are_shown_as_they_were_typed(table):
     arguments = ["--target", "price", "--drop", "dear", "--drop", "garden", "--quick"]
-    assert run("fit", "houses.csv", *arguments).exit_code == 0
-    text = (table.parent / "houses.html").read_text()
-    assert "--drop dear --drop garden" in text
+    assert run("fit", "houses.csv", *arguments, "--no-report").exit_code == 0
     done = run("inspect", "houses.squareone")
-    assert "--target price --quick --seed 0 --drop dear --drop garden" in done.stdout
+    for typed in ("--target price", "--quick", "--drop dear --drop garden"):
+        assert f" {typed}" in done.stdout
+    assert "True" not in done.stdout
 
 
 # --- comparisons ---
