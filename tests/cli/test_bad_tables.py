@@ -1,6 +1,7 @@
 """Tables as people send them: each is refused in words that say where and what to do."""
 
 import gzip
+import re
 import sys
 
 import numpy as np
@@ -202,7 +203,7 @@ def test_many_columns_are_no_error(table, size):
     table.write_text(text_of([*(f"c{j}" for j in range(columns)), "word"], rows))
     done = run("fit", "houses.csv", "--target", "c0", "--quick", "--kernel", "linear")
     assert done.exit_code == 0, done.output
-    assert "no better than" in done.stderr or "too few rows" in done.stderr
+    assert re.search("no better than|worse than|too few rows", done.stderr)  # it is noise
     text = (table.parent / "houses.html").read_text()
     assert len(text.encode()) < 1_000_000
     if columns > 1000:
