@@ -143,8 +143,9 @@ def estimator_for(
     kind = TableRegressor if task == "regression" else TableClassifier
     kernel = options.get("kernel") or "auto"
     encoder = None
-    if options.get("quick") and options.get("kernel") is None:
-        kernel, encoder = "gaussian", TableEncoder(random_state=options["seed"])
+    if options.get("quick"):
+        kernel = options.get("kernel") or "gaussian"
+        encoder = TableEncoder(random_state=options["seed"])
     centers: Any = options.get("centers") or "auto"
     seconds = options.get("time")
     if options.get("quick") and centers == "auto" and n > _QUICK_EXACT:
