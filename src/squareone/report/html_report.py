@@ -532,13 +532,21 @@ def _choice(model: Any) -> dict[str, Any]:
         rows.append(
             (
                 kernel.replace("()", ""),
-                f"learned, {rounds} rounds" if rounds else "none",
+                _learned(rounds, float(trials["power"][i])),
                 scalings[min(int(trials["preparation"][i]), len(scalings) - 1)],
                 number(float(-trials["score"][i])),
                 i == chosen,
             )
         )
     return {"rows": rows, "of": int(last.size), "stage_rows": int(trials["rows"][chosen])}
+
+
+def _learned(rounds: int, power: float) -> str:
+    """A metric, in words."""
+    if not rounds:
+        return "none"
+    root = ", its root" if power == 0.5 else ""
+    return f"learned in {rounds} round{'s' * (rounds > 1)}{root}"
 
 
 def _short_enough(model: Any) -> bool:
