@@ -365,6 +365,8 @@ class _Contest:
             if self._given_folds is not None:  # they are the same each time
                 repeats = 1
             stages = [(n, None, 1), (n, _MOST_CHAINS, repeats)]
+        if len(chains) == 1 and not chains[0].power:  # no choice; searches later begin from here
+            stages = stages[:1]
         trials: list[Trial] = []
         others = [chain for chain in chains if chain.power not in (0.0, _POWERS[0])]
         chains = [chain for chain in chains if chain not in others]

@@ -143,7 +143,7 @@ class KernelSearch:
     kernels: tuple[Kernel, ...]
     learned: bool = True
     preparations: Callable[[Array], Sequence[Any]] | None = None
-    prepared: Callable[[int, Array | None], Array] | None = None
+    prepared: Callable[[int, Array | None], Array | Stream] | None = None
 
 
 @dataclass(frozen=True)
