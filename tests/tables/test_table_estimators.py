@@ -85,7 +85,9 @@ def test_it_says_what_it_is(model):
     model = fitted(model)
     assert repr(model).startswith(f"{type(model).__name__}(")
     assert type(model).__name__ in model._repr_html_()
-    assert summary(model).startswith(f"{type(model).__name__} fitted to {n} rows")
+    features = model.encoder_.output_columns_.size
+    said = f"{n} rows, {flats.shape[1]} columns encoded as {features} features\n"
+    assert summary(model).startswith(f"{type(model).__name__} fitted to {said}")
     assert_array_equal(model.feature_names_in_, flats.columns)
     assert model.n_features_in_ == flats.shape[1]
     assert model.encoder_.n_features_in_ == flats.shape[1]
