@@ -11,7 +11,7 @@ from html import escape
 from typing import Any
 
 from ..errors import MemoryLimitError
-from ..solvers.contract import STAGES, Candidate, Task
+from ..solvers.contract import STAGES, Candidate, Task, Work
 from ..solvers.cost_counts import width_search_work
 from ..solvers.registry import (
     SOLVERS,
@@ -32,6 +32,14 @@ _MANY_ROWS = 10_000
 _LONG = 60.0
 _ONLY_ONE = "the only one that can do it in this memory"
 _UNASKED = "approximate, and so not taken unless it is asked for: centers={:_}"
+
+
+@dataclass(frozen=True)
+class Preliminaries:
+    """What is done before any of the candidates, whichever it is: its work, and bytes at most."""
+
+    work: tuple[Work, ...]
+    bytes: float
 
 
 @dataclass(repr=False)
@@ -147,6 +155,30 @@ class Plan:
             for name in sorted({w.stage for w in work}, key=_order)
         }
         return {name: value for name, value in seconds.items() if value > 0}
+
+    def after(self, before: Preliminaries) -> Plan:
+        """The same where something else is done first, whose memory is given back.
+
+        Parameters
+        ----------
+        before : Preliminaries
+            What it costs.
+
+        Returns
+        -------
+        Plan
+            With that in every candidate.
+        """
+        candidates = [
+            replace(
+                c,
+                work=(*before.work, *c.work),
+                bytes=max(before.bytes, c.bytes),
+                least=max(before.bytes, c.least) if c.least else 0.0,
+            )
+            for c in self.candidates
+        ]
+        return replace(self, candidates=candidates)
 
     def time_spent(self) -> str:
         """All seconds of the fit, and those of each stage that took a per cent of them."""

@@ -499,6 +499,9 @@ class SolverInput(Protocol):
 
 #: The stages of a fit, by the names under which their seconds are counted, in their order.
 STAGES = (
+    "choice of the kernel",
+    "folds for the error",
+    "metric",
     "search for the width",
     "choice of centers",
     "start of the search",

@@ -1,0 +1,231 @@
+"""What the choice of a kernel costs, from shapes alone: seconds and memory for a plan.
+
+How many rounds of a metric are worth their time is for the rows to say, and so is which kernels go
+on: what is counted is a chain of the length that was usual on tables, and of each stage the dearest
+kernels that may come so far.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from ..errors import MemoryLimitError
+from ..kernels import Kernel, Laplacian, Linear
+from ..planning import Plan, Preliminaries, make_plan
+from ..planning.available_memory import readable
+from ..selection import Folds
+from ..solvers.contract import Candidate, Task, Work
+from ..solvers.cost_counts import (
+    WIDTH_STEPS,
+    counted,
+    during,
+    factorisation_work,
+    width_search_work,
+)
+from .kernel_choice import (
+    FEW_ROWS,
+    FOLDS,
+    FRESH_FOLDS,
+    METRIC_ROWS,
+    POOL_ROWS,
+    POWERS,
+    Stage,
+    stages_of,
+)
+from .metric_rounds import GRADIENT_ROWS, SEARCH_ROWS, SLOPE_ROWS
+from .request import FitRequest, KernelSearch
+
+# Rounds of a chain, the last of which does not help: between one and six were seen.
+_ROUNDS = 2.5
+# What a fit, however small, does beside its numbers: pieces of work of a fraction of a millisecond.
+_CALLS = 60.0
+# Evaluations that a gradient takes for a pair of rows, and one along every feature for each.
+_SLOPE_EVALUATIONS, _FEATURE_EVALUATIONS = 2.5, 1.2
+
+
+def plan_of(request: FitRequest) -> Plan:
+    """The plan of a fit, with the choice of its kernel if there is one. Cost: microseconds."""
+    plan = request.plan()
+    return plan if request.search is None else plan.after(choice_cost(request, plan))
+
+
+def choice_cost(request: FitRequest, plan: Plan) -> Preliminaries:
+    """Work and bytes of the choice, for a fit with ``plan`` once the kernel is known.
+
+    Refused where the choice needs more memory than there may be.
+    """
+    search, p = request.search, min(plan.task.n, POOL_ROWS)
+    assert search is not None
+    task = replace(
+        plan.task,
+        n=p,
+        fold_work=0.0,
+        largest_fold=0,
+        folds=0,
+        centers=0,
+        sampled=0,
+        streamed=False,
+        linear=False,
+        width_search=True,
+    )
+    folds = request.criterion
+    given = isinstance(folds, Folds) and folds.name == "cv"
+    with_centers = _with_centers(plan, p) if plan.task.centers else None
+    cost = Preliminaries(
+        tuple(_work(task, search, stages_of(p, given_folds=given), with_centers)),
+        max(_bytes(task, plan.task.n), 0.0 if with_centers is None else with_centers.bytes),
+    )
+    if cost.bytes > plan.memory_limit:
+        msg = (
+            f"the choice of the kernel, among {p:,} rows of {task.d:,} features, needs "
+            f"{readable(cost.bytes)}; memory_limit is {readable(plan.memory_limit)}. Name a "
+            'kernel without a learned metric, such as kernel="gaussian", or raise memory_limit'
+        )
+        raise MemoryLimitError(msg)
+    return cost
+
+
+def _with_centers(plan: Plan, p: int) -> Candidate:
+    """The fit of a fold of the pool where only some points are centers."""
+    n = int(0.8 * p)
+    task = replace(plan.task, n=n, centers=min(plan.task.centers, n), sampled=0, streamed=False)
+    return make_plan(task, plan.solver, plan.memory_limit).chosen
+
+
+def _work(
+    task: Task, search: KernelSearch, stages: list[Stage], with_centers: Candidate | None
+) -> list[Work]:
+    """Of the stages, of the folds for the error, and of the metric."""
+    kernels = search.kernels
+    learned = search.learned and any(not isinstance(kernel, Linear) for kernel in kernels)
+    rounds = _ROUNDS if learned else 0.0
+    choice: list[Work] = []
+    chains = list(kernels) * search.ways
+    for number, stage in enumerate(stages):
+        # the dearest come last
+        chains = chains if stage.chains is None else chains[-stage.chains :]
+        if number == 1 and learned:
+            chains = [kernel for kernel in chains for _ in POWERS]
+        for kernel in chains:
+            choice += _chain(task, kernel, stage, rounds, first=number == 0)
+    best = kernels[-2:]  # their sum may be chosen
+    if len(best) > 1:
+        choice += _times(_fit(task, best[-1], 2 * stages[-1].rows // 3), 2.0 * FOLDS)
+    part = min(METRIC_ROWS, task.n)
+    fresh: list[Work] = []
+    metric: list[Work] = []
+    for kernel in best:
+        fresh += _rounds(task, kernel, part, rounds, FRESH_FOLDS)
+        if with_centers is None:
+            fresh += _near(task, kernel, int(0.8 * task.n), FRESH_FOLDS)
+        metric += _rounds(task, kernel, part, rounds, 1)
+    if with_centers is not None:
+        fresh += _times(with_centers.work, FRESH_FOLDS)
+    return [
+        *during("choice of the kernel", choice),
+        *during("folds for the error", fresh),
+        *during("metric", metric),
+    ]
+
+
+def _times(work: Iterable[Work], count: float) -> list[Work]:
+    return [replace(w, amount=count * w.amount, flops=count * w.flops) for w in work]
+
+
+def _chain(task: Task, kernel: Kernel, stage: Stage, rounds: float, *, first: bool) -> list[Work]:
+    """All folds of a chain in a stage: width and λ are searched in one of them."""
+    train = max(2, int(stage.rows * (1.0 - 1.0 / FOLDS)))
+    folds = FOLDS * stage.repeats
+    trials = 1.0 + (0.0 if isinstance(kernel, Linear) else rounds)
+    work = _times(_fit(task, kernel, train), trials * folds)
+    if not isinstance(kernel, Linear):
+        work += _times(_looks(task, kernel, train), trials * stage.repeats)
+        work += _times(_slopes(task, kernel, train), (trials - 1.0) * folds)
+        if first:
+            alone = replace(task, n=train, width_search=True, linear=False)
+            work += width_search_work(alone)
+    # predictions for the rows of the folds
+    return [*work, *_times(_values(task, kernel, 0.5 * train * train), trials * folds)]
+
+
+def _rounds(task: Task, kernel: Kernel, rows: int, rounds: float, times: int) -> list[Work]:
+    """The rounds of a metric at widths and λ that are known."""
+    if isinstance(kernel, Linear):
+        return []
+    return _times([*_fit(task, kernel, rows), *_slopes(task, kernel, rows)], rounds * times)
+
+
+def _near(task: Task, kernel: Kernel, rows: int, times: int) -> list[Work]:
+    """A fit whose width and λ are looked for on a part of the rows."""
+    if isinstance(kernel, Linear):
+        return _times(_fit(task, kernel, rows), times)
+    part = min(rows, SEARCH_ROWS)
+    return _times([*_looks(task, kernel, part), *_fit(task, kernel, rows)], times)
+
+
+def _fit(task: Task, kernel: Kernel, n: int) -> list[Work]:
+    """A kernel matrix and its factor; of a linear kernel an eigendecomposition of features."""
+    calls = Work("call", _CALLS, 1, task.bits)
+    if isinstance(kernel, Linear):
+        side = min(n, task.d)
+        return [
+            counted(task, "gram", 2.0 * n * task.d * side, task.d),
+            counted(task, "eigh", 9.0 * side**3, side),
+            calls,
+        ]
+    return [
+        *_values(task, kernel, 0.5 * n * n),
+        counted(task, "cholesky", n**3 / 3, n, 32),
+        Work("pass", 4.0 * n * n * task.itemsize, n, task.bits),
+        calls,
+    ]
+
+
+def _looks(task: Task, kernel: Kernel, n: int) -> list[Work]:
+    """A search near the end of another one: few rows have all λ at each width."""
+    if n <= FEW_ROWS:
+        values = _values(task, kernel, 0.5 * n * n)
+        one = [*values, counted(task, "eigh", 9.0 * n**3, n), Work("call", _CALLS, 1, task.bits)]
+        return _times(one, 2.0)
+    evaluations = Work("evaluation", 0.5 * n * n, n, task.bits)
+    one = [evaluations, *factorisation_work(task, n, 1, 32), Work("call", _CALLS, 1, task.bits)]
+    return _times(one, WIDTH_STEPS)
+
+
+def _values(task: Task, kernel: Kernel, count: float) -> list[Work]:
+    """Kernel values of pairs of rows."""
+    work = [Work("evaluation", count, task.n, task.bits)]
+    if isinstance(kernel, Laplacian):
+        return [*work, Work("city block", count * task.d, task.d, 64)]
+    return [*work, counted(task, "product", 2.0 * count * task.d, task.d)]
+
+
+def _slopes(task: Task, kernel: Kernel, n: int) -> list[Work]:
+    """Gradients of all target columns at some rows."""
+    t, d = task.t, task.d
+    if isinstance(kernel, Laplacian):
+        pairs = float(min(n, SLOPE_ROWS) * n)
+        along = Work("evaluation", pairs * d * t * _FEATURE_EVALUATIONS, n, 64)
+        return [along, *_values(task, kernel, pairs)]
+    rows = min(n, GRADIENT_ROWS)
+    pairs = float(rows * n)
+    return [
+        Work("evaluation", pairs * _SLOPE_EVALUATIONS, n, 64),
+        counted(task, "product", 2.0 * pairs * d * (1 + t), d, 64),
+        counted(task, "product", 2.0 * rows * t * d * d, d, 64),
+        counted(task, "eigh", 9.0 * d**3, d, 64),
+    ]
+
+
+def _bytes(task: Task, n: int) -> float:
+    """At most: distances, a matrix in half of their precision, and the rows of all folds."""
+    p, d = task.n, task.d
+    train = int(p * (1.0 - 1.0 / FRESH_FOLDS))
+    searched = min(train, SEARCH_ROWS, 3000)
+    matrices = max(1.5 * searched**2, 1.0 * train**2) * task.itemsize
+    # of the pool and of the folds, those kept with models, and, for products, in float64
+    rows = 8.0 * d * (p * (n > p) + (FOLDS + 4) * p)
+    targets = 8.0 * 12 * p * task.t
+    metrics = 8.0 * 12 * min(d, p) * d
+    return matrices + rows + targets + metrics
