@@ -39,9 +39,9 @@ from .request import FitRequest, KernelSearch
 # Rounds of a chain, the last of which does not help: between one and six were seen.
 _ROUNDS = 2.5
 # What a fit, however small, does beside its numbers: pieces of work of a fraction of a millisecond.
-_CALLS = 60.0
+_CALLS = 15.0
 # Evaluations that a gradient takes for a pair of rows, and one along every feature for each.
-_SLOPE_EVALUATIONS, _FEATURE_EVALUATIONS = 2.5, 1.2
+_SLOPE_EVALUATIONS, _FEATURE_EVALUATIONS = 2.5, 0.9
 
 
 def plan_of(request: FitRequest) -> Plan:
@@ -140,7 +140,9 @@ def _chain(task: Task, kernel: Kernel, stage: Stage, rounds: float, *, first: bo
     trials = 1.0 + (0.0 if isinstance(kernel, Linear) else rounds)
     work = _times(_fit(task, kernel, train), trials * folds)
     if not isinstance(kernel, Linear):
-        work += _times(_looks(task, kernel, train), trials * stage.repeats)
+        # later stages know width and λ of the rounds before the best one
+        searched = trials if first else 0.5 * trials
+        work += _times(_looks(task, kernel, train), searched * stage.repeats)
         work += _times(_slopes(task, kernel, train), (trials - 1.0) * folds)
         if first:
             alone = replace(task, n=train, width_search=True, linear=False)
@@ -177,7 +179,7 @@ def _fit(task: Task, kernel: Kernel, n: int) -> list[Work]:
     return [
         *_values(task, kernel, 0.5 * n * n),
         counted(task, "cholesky", n**3 / 3, n, 32),
-        Work("pass", 4.0 * n * n * task.itemsize, n, task.bits),
+        Work("pass", 2.0 * n * n * task.itemsize, n, task.bits),
         calls,
     ]
 
