@@ -12,15 +12,18 @@ from dataclasses import replace
 
 from ..errors import MemoryLimitError
 from ..kernels import Kernel, Laplacian, Linear
-from ..planning import Plan, Preliminaries, make_plan
+from ..kernels.gradients import GRADIENT_NUMBERS
+from ..planning import Plan, Preliminaries, make_plan, plan_after
 from ..planning.available_memory import readable
 from ..selection import Folds
 from ..solvers.contract import Candidate, Task, Work
 from ..solvers.cost_counts import (
+    WIDTH_ROWS,
     WIDTH_STEPS,
     counted,
     during,
     factorisation_work,
+    kernel_bytes,
     width_search_work,
 )
 from .kernel_choice import (
@@ -40,6 +43,8 @@ from .request import FitRequest, KernelSearch
 _ROUNDS = 2.5
 # What a fit, however small, does beside its numbers: pieces of work of a fraction of a millisecond.
 _CALLS = 15.0
+# Metrics that are kept on the way.
+_METRICS = 12
 # Evaluations that a gradient takes for a pair of rows, and one along every feature for each.
 _SLOPE_EVALUATIONS, _FEATURE_EVALUATIONS = 2.5, 0.9
 
@@ -47,7 +52,7 @@ _SLOPE_EVALUATIONS, _FEATURE_EVALUATIONS = 2.5, 0.9
 def plan_of(request: FitRequest) -> Plan:
     """The plan of a fit, with the choice of its kernel if there is one. Cost: microseconds."""
     plan = request.plan()
-    return plan if request.search is None else plan.after(choice_cost(request, plan))
+    return plan if request.search is None else plan_after(choice_cost(request, plan), plan)
 
 
 def choice_cost(request: FitRequest, plan: Plan) -> Preliminaries:
@@ -72,9 +77,10 @@ def choice_cost(request: FitRequest, plan: Plan) -> Preliminaries:
     folds = request.criterion
     given = isinstance(folds, Folds) and folds.name == "cv"
     with_centers = _with_centers(plan, p) if plan.task.centers else None
+    stages = stages_of(p, given_folds=given)
     cost = Preliminaries(
-        tuple(_work(task, search, stages_of(p, given_folds=given), with_centers)),
-        max(_bytes(task, plan.task.n), 0.0 if with_centers is None else with_centers.bytes),
+        tuple(_work(task, search, stages, with_centers)),
+        max(_bytes(task, stages, plan.task.n), with_centers.bytes if with_centers else 0.0),
     )
     if cost.bytes > plan.memory_limit:
         msg = (
@@ -111,7 +117,7 @@ def _work(
             choice += _chain(task, kernel, stage, rounds, first=number == 0)
     best = kernels[-2:]  # their sum may be chosen
     if len(best) > 1:
-        choice += _times(_fit(task, best[-1], 2 * stages[-1].rows // 3), 2.0 * FOLDS)
+        choice += _times(_fit(task, best[-1], _kept_of(stages[-1])), 2.0 * FOLDS)
     part = min(METRIC_ROWS, task.n)
     fresh: list[Work] = []
     metric: list[Work] = []
@@ -135,7 +141,7 @@ def _times(work: Iterable[Work], count: float) -> list[Work]:
 
 def _chain(task: Task, kernel: Kernel, stage: Stage, rounds: float, *, first: bool) -> list[Work]:
     """All folds of a chain in a stage: width and λ are searched in one of them."""
-    train = max(2, int(stage.rows * (1.0 - 1.0 / FOLDS)))
+    train = _kept_of(stage)
     folds = FOLDS * stage.repeats
     trials = 1.0 + (0.0 if isinstance(kernel, Linear) else rounds)
     work = _times(_fit(task, kernel, train), trials * folds)
@@ -220,14 +226,21 @@ def _slopes(task: Task, kernel: Kernel, n: int) -> list[Work]:
     ]
 
 
-def _bytes(task: Task, n: int) -> float:
-    """At most: distances, a matrix in half of their precision, and the rows of all folds."""
+def _bytes(task: Task, stages: list[Stage], n: int) -> float:
+    """At most, with ``n`` rows to be fitted later: a search's matrices, or those of the folds."""
     p, d = task.n, task.d
-    train = int(p * (1.0 - 1.0 / FRESH_FOLDS))
-    searched = min(train, SEARCH_ROWS, 3000)
-    matrices = max(1.5 * searched**2, 1.0 * train**2) * task.itemsize
-    # of the pool and of the folds, those kept with models, and, for products, in float64
+    train = max(2, int(p * (1.0 - 1.0 / FRESH_FOLDS)))
+    searched = max(_kept_of(stages[-1]), min(train, SEARCH_ROWS))
+    few = min(train, WIDTH_ROWS)
+    # distances and a matrix in half of their precision; a matrix; eigenvectors and what they take
+    numbers = max(1.5 * searched**2, float(train**2), 4.5 * few**2)
+    # of the pool and of the folds, those kept with models, and, for gradients, in float64
     rows = 8.0 * d * (p * (n > p) + (FOLDS + 4) * p)
-    targets = 8.0 * 12 * p * task.t
-    metrics = 8.0 * 12 * min(d, p) * d
-    return matrices + rows + targets + metrics
+    metrics = 8.0 * _METRICS * min(d, p) * d
+    blocks = 8.0 * 3 * task.threads * GRADIENT_NUMBERS
+    return kernel_bytes(replace(task, n=train), numbers) + rows + metrics + blocks
+
+
+def _kept_of(stage: Stage) -> int:
+    """Training rows of its folds."""
+    return max(2, int(stage.rows * (1.0 - 1.0 / FOLDS)))

@@ -13,7 +13,7 @@ from ..kernels.base import check_range
 from ..kernels.widths import free_width
 from ..models import Hyperplane, KernelExpansion
 from ..persistence.checkpoint import Checkpoint, identity_of, state_of_random
-from ..planning import Plan
+from ..planning import Plan, plan_after
 from ..rows import rows_of
 from ..selection import Folds, Path, choose_automatically, evaluate, lowest_alpha
 from ..solvers import Factor
@@ -44,7 +44,7 @@ def fit(request: FitRequest, plan: Plan, progress: Progress) -> tuple[FitResult,
     if request.search is not None:
         several, before = len(request.search.kernels) > 1, choice_cost(request, request.plan())
         request, learned, seconds = with_chosen_kernel(request, progress, _solve)
-        plan = request.plan().after(before)
+        plan = plan_after(before, request.plan())
         if several:
             plan = replace(plan, untried=())
     problem = Problem.of(request, plan, progress)

@@ -156,30 +156,6 @@ class Plan:
         }
         return {name: value for name, value in seconds.items() if value > 0}
 
-    def after(self, before: Preliminaries) -> Plan:
-        """The same where something else is done first, whose memory is given back.
-
-        Parameters
-        ----------
-        before : Preliminaries
-            What it costs.
-
-        Returns
-        -------
-        Plan
-            With that in every candidate.
-        """
-        candidates = [
-            replace(
-                c,
-                work=(*before.work, *c.work),
-                bytes=max(before.bytes, c.bytes),
-                least=max(before.bytes, c.least) if c.least else 0.0,
-            )
-            for c in self.candidates
-        ]
-        return replace(self, candidates=candidates)
-
     def time_spent(self) -> str:
         """All seconds of the fit, and those of each stage that took a per cent of them."""
         total = sum(self.stages.values())
@@ -268,6 +244,20 @@ def duration(seconds: float) -> str:
             return f"{seconds / length:.2g} {unit}"
     days = seconds / 86400.0
     return f"{days:.2g} d" if days < 99.5 else f"{days:,.0f} d"
+
+
+def plan_after(before: Preliminaries, plan: Plan) -> Plan:
+    """The same plan where something else is done first, whose memory is given back."""
+    candidates = [
+        replace(
+            c,
+            work=(*before.work, *c.work),
+            bytes=max(before.bytes, c.bytes),
+            least=max(before.bytes, c.least) if c.least else 0.0,
+        )
+        for c in plan.candidates
+    ]
+    return replace(plan, candidates=candidates)
 
 
 def make_plan(task: Task, requested: str, memory_limit: float) -> Plan:
