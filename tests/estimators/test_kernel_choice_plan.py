@@ -66,6 +66,17 @@ def test_it_costs_more_with_more_to_choose_among():
     assert several.solver == RLSRegressor("gaussian").plan(X, y).solver
 
 
+def test_a_linear_kernel_for_a_table_needs_no_square_of_the_rows():
+    X, y = made(20_000)
+    plan = TableRegressor("linear", memory_limit="64MiB").plan(X, y)
+    assert plan.task.linear
+    assert plan.chosen.bytes < 8.0 * 4000**2
+    given = TableRegressor(Gaussian(1.0), alpha=1.0).plan(*made(500))
+    searched = TableRegressor("gaussian").plan(*made(500))
+    assert ("eigh", 64) not in work_of(given)
+    assert ("eigh", 64) in work_of(searched)
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize(("n", "d"), [(900, 4), (900, 30), (2000, 8)])
 def test_factorisations_are_counted(n, d, monkeypatch):

@@ -7,12 +7,15 @@ kernels that may come so far.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+
+import numpy as np
 
 from ..errors import MemoryLimitError
 from ..kernels import Kernel, Laplacian, Linear
 from ..kernels.gradients import GRADIENT_NUMBERS
+from ..kernels.widths import free_width
 from ..planning import Plan, Preliminaries, make_plan, plan_after
 from ..planning.available_memory import readable
 from ..selection import Folds
@@ -78,9 +81,10 @@ def choice_cost(request: FitRequest, plan: Plan) -> Preliminaries:
     given = isinstance(folds, Folds) and folds.name == "cv"
     with_centers = _with_centers(plan, p) if plan.task.centers else None
     stages = stages_of(p, given_folds=given)
+    most = _bytes(task, search.kernels, stages, plan.task.n)
     cost = Preliminaries(
         tuple(_work(task, search, stages, with_centers)),
-        max(_bytes(task, stages, plan.task.n), with_centers.bytes if with_centers else 0.0),
+        max(most, with_centers.bytes if with_centers else 0.0),
     )
     if cost.bytes > plan.memory_limit:
         msg = (
@@ -136,7 +140,8 @@ def _work(
 
 
 def _times(work: Iterable[Work], count: float) -> list[Work]:
-    return [replace(w, amount=count * w.amount, flops=count * w.flops) for w in work]
+    several = [replace(w, amount=count * w.amount, flops=count * w.flops) for w in work]
+    return several if count else []
 
 
 def _chain(task: Task, kernel: Kernel, stage: Stage, rounds: float, *, first: bool) -> list[Work]:
@@ -151,8 +156,8 @@ def _chain(task: Task, kernel: Kernel, stage: Stage, rounds: float, *, first: bo
         work += _times(_looks(task, kernel, train), searched * stage.repeats)
         work += _times(_slopes(task, kernel, train), (trials - 1.0) * folds)
         if first:
-            alone = replace(task, n=train, width_search=True, linear=False)
-            work += width_search_work(alone)
+            free = free_width(kernel) != ""
+            work += width_search_work(replace(task, n=train, width_search=free))
     # predictions for the rows of the folds
     return [*work, *_times(_values(task, kernel, 0.5 * train * train), trials * folds)]
 
@@ -192,6 +197,8 @@ def _fit(task: Task, kernel: Kernel, n: int) -> list[Work]:
 
 def _looks(task: Task, kernel: Kernel, n: int) -> list[Work]:
     """A search near the end of another one: few rows have all λ at each width."""
+    if not free_width(kernel) and task.alphas == 1:
+        return []
     if n <= FEW_ROWS:
         values = _values(task, kernel, 0.5 * n * n)
         one = [*values, counted(task, "eigh", 9.0 * n**3, n), Work("call", _CALLS, 1, task.bits)]
@@ -226,7 +233,7 @@ def _slopes(task: Task, kernel: Kernel, n: int) -> list[Work]:
     ]
 
 
-def _bytes(task: Task, stages: list[Stage], n: int) -> float:
+def _bytes(task: Task, kernels: Sequence[Kernel], stages: list[Stage], n: int) -> float:
     """At most, with ``n`` rows to be fitted later: a search's matrices, or those of the folds."""
     p, d = task.n, task.d
     train = max(2, int(p * (1.0 - 1.0 / FRESH_FOLDS)))
@@ -234,11 +241,15 @@ def _bytes(task: Task, stages: list[Stage], n: int) -> float:
     few = min(train, WIDTH_ROWS)
     # distances and a matrix in half of their precision; a matrix; eigenvectors and what they take
     numbers = max(1.5 * searched**2, float(train**2), 4.5 * few**2)
+    matrices = kernel_bytes(replace(task, n=train), numbers)
+    if all(isinstance(kernel, Linear) for kernel in kernels):
+        alone = replace(task, n=train, linear=True, width_search=False)
+        matrices = make_plan(alone, "auto", np.inf).chosen.bytes
     # of the pool and of the folds, those kept with models, and, for gradients, in float64
     rows = 8.0 * d * (p * (n > p) + (FOLDS + 4) * p)
     metrics = 8.0 * _METRICS * min(d, p) * d
     blocks = 8.0 * 3 * task.threads * GRADIENT_NUMBERS
-    return kernel_bytes(replace(task, n=train), numbers) + rows + metrics + blocks
+    return matrices + rows + metrics + blocks
 
 
 def _kept_of(stage: Stage) -> int:
