@@ -43,7 +43,7 @@ from .metric_rounds import GRADIENT_ROWS, SEARCH_ROWS, SLOPE_ROWS
 from .request import FitRequest, KernelSearch
 
 # Rounds of a chain, the last of which does not help: between one and six were seen.
-_ROUNDS = 2.5
+_ROUNDS = 2.2
 # What a fit, however small, does beside its numbers: pieces of work of a fraction of a millisecond.
 _CALLS = 15.0
 # Metrics that are kept on the way.
