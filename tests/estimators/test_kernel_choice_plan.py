@@ -63,6 +63,7 @@ def test_it_costs_more_with_more_to_choose_among():
     flops = [sum(work_of(plan).values()) for plan in (alone, several, table)]
     assert flops[0] < flops[1] < flops[2]
     assert sum(work_of(fold).values()) < flops[1]
+    assert len(several.chosen.work) < 150  # it goes into files
     assert several.solver == RLSRegressor("gaussian").plan(X, y).solver
 
 

@@ -132,11 +132,25 @@ def _work(
         metric += _rounds(task, kernel, part, rounds, 1)
     if with_centers is not None:
         fresh += _times(with_centers.work, FRESH_FOLDS)
-    return [
-        *during("choice of the kernel", choice),
-        *during("folds for the error", fresh),
-        *during("metric", metric),
-    ]
+    return _gathered(
+        [
+            *during("choice of the kernel", choice),
+            *during("folds for the error", fresh),
+            *during("metric", metric),
+        ]
+    )
+
+
+def _gathered(work: Iterable[Work]) -> list[Work]:
+    """The same in few pieces, for a plan goes into files."""
+    found: dict[tuple[str, str, float, int], Work] = {}
+    for w in work:
+        key = w.stage, w.kind, w.size, w.bits
+        before = found.get(key)
+        if before is not None:
+            w = replace(w, amount=before.amount + w.amount, flops=before.flops + w.flops)
+        found[key] = w
+    return list(found.values())
 
 
 def _times(work: Iterable[Work], count: float) -> list[Work]:
