@@ -79,7 +79,7 @@ def test_a_linear_kernel_for_a_table_needs_no_square_of_the_rows():
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize(("n", "d"), [(900, 4), (900, 30), (2000, 8)])
+@pytest.mark.parametrize(("n", "d"), [(700, 4), (700, 30)])
 def test_factorisations_are_counted(n, d, monkeypatch):
     """What LAPACK factors, added up, against what was counted: rounds are for the rows to say."""
     done = {32: 0.0, 64: 0.0}
@@ -100,16 +100,16 @@ def test_factorisations_are_counted(n, d, monkeypatch):
 
 @pytest.mark.thorough
 @pytest.mark.costly
-@pytest.mark.parametrize(("n", "d"), [(300, 4), (1300, 4), (1300, 200)])
+@pytest.mark.parametrize(("n", "d"), [(300, 4), (800, 4), (800, 100)])
 def test_memory_is_counted(n, d):
     X, y = made(n, d)
-    model = RLSRegressor("auto")
+    model = RLSRegressor(Gaussian(metric="learned"))
     assert peak_of(model, X, y) < model.plan_.chosen.bytes
 
 
 @pytest.mark.thorough
 def test_memory_with_centers_is_counted():
-    X, y = made(12_000, 10)
+    X, y = made(2000, 10)
     model = RLSRegressor(Laplacian(metric="learned"), centers=50)
     assert peak_of(model, X, y) < model.plan_.chosen.bytes
 
