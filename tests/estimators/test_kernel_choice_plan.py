@@ -109,7 +109,7 @@ def test_memory_is_counted(n, d):
 
 @pytest.mark.thorough
 def test_memory_with_centers_is_counted():
-    X, y = made(2000, 10)
+    X, y = made(1200, 10)
     model = RLSRegressor(Laplacian(metric="learned"), centers=50)
     assert peak_of(model, X, y) < model.plan_.chosen.bytes
 
