@@ -7,6 +7,8 @@ from squareone import RLSClassifier, RLSRegressor, TableRegressor
 from squareone.errors import MemoryLimitError
 from squareone.fitting import kernel_choice_cost
 from squareone.kernels import Gaussian, Laplacian
+from squareone.planning import plan
+from squareone.planning.machine_speed import KINDS, Machine, Rate
 from squareone.solvers.exact import cholesky as exact
 from tests.solvers.test_memory import peak_of
 
@@ -19,10 +21,10 @@ def made(n, d=4, seed=0):
     return X, np.sin(2.0 * X[:, 0]) + X[:, 1] * X[:, -1] + 0.3 * rng.standard_normal(n)
 
 
-def work_of(plan, stages=STAGES):
+def work_of(of, stages=STAGES):
     """Amounts by kind and bits of the stages that are the choice."""
     found = {}
-    for w in plan.chosen.work:
+    for w in of.chosen.work:
         if w.stage in stages:
             key = w.kind, w.bits
             found[key] = found.get(key, 0.0) + w.amount
@@ -32,11 +34,11 @@ def work_of(plan, stages=STAGES):
 def test_the_choice_comes_first_and_stays_in_the_plan_of_the_fit():
     X, y = made(60)
     model = RLSRegressor(Gaussian(metric="learned"))
-    plan = model.plan(X, y)
-    assert list(plan.expected_stages())[:3] == STAGES
+    before = model.plan(X, y)
+    assert list(before.expected_stages())[:3] == STAGES
     fitted = model.fit(X, y).plan_
     assert set(STAGES) < set(fitted.stages)
-    assert work_of(fitted) == work_of(plan)
+    assert work_of(fitted) == work_of(before)
     assert all(stage in str(fitted) for stage in STAGES)
 
 
@@ -60,7 +62,7 @@ def test_it_costs_more_with_more_to_choose_among():
     several = RLSRegressor("auto").plan(X, y)
     table = TableRegressor().plan(X, y)  # two scalings
     fold = RLSRegressor("auto", cv=3).plan(X, y)  # folds that cannot be drawn again
-    flops = [sum(work_of(plan).values()) for plan in (alone, several, table)]
+    flops = [sum(work_of(each).values()) for each in (alone, several, table)]
     assert flops[0] < flops[1] < flops[2]
     assert sum(work_of(fold).values()) < flops[1]
     assert len(several.chosen.work) < 150  # it goes into files
@@ -69,9 +71,9 @@ def test_it_costs_more_with_more_to_choose_among():
 
 def test_a_linear_kernel_for_a_table_needs_no_square_of_the_rows():
     X, y = made(20_000)
-    plan = TableRegressor("linear", memory_limit="64MiB").plan(X, y)
-    assert plan.task.linear
-    assert plan.chosen.bytes < 8.0 * 4000**2
+    linear = TableRegressor("linear", memory_limit="64MiB").plan(X, y)
+    assert linear.task.linear
+    assert linear.chosen.bytes < 8.0 * 4000**2
     given = TableRegressor(Gaussian(1.0), alpha=1.0).plan(*made(500))
     searched = TableRegressor("gaussian").plan(*made(500))
     assert ("eigh", 64) not in work_of(given)
@@ -112,6 +114,15 @@ def test_memory_with_centers_is_counted():
     X, y = made(1200, 10)
     model = RLSRegressor(Laplacian(metric="learned"), centers=50)
     assert peak_of(model, X, y) < model.plan_.chosen.bytes
+
+
+def test_centers_are_not_called_faster_where_the_choice_takes_the_time(monkeypatch):
+    rates = {f"{kind}-{bits}": Rate(1e9) for kind in KINDS for bits in (32, 64)}
+    monkeypatch.setattr(plan, "this_machine", lambda: Machine(rates))
+    model, (X, y) = RLSRegressor("auto", memory_limit="1TiB"), made(40_000)
+    assert "faster: centers" in str(model.plan(X, y))
+    monkeypatch.setattr(kernel_choice_cost, "_ROUNDS", 1e6)
+    assert "faster: centers" not in str(model.plan(X, y))
 
 
 def test_too_little_memory_is_refused_with_advice():

@@ -19,7 +19,7 @@ from ..kernels.widths import free_width
 from ..planning import Plan, Preliminaries, make_plan, plan_after
 from ..planning.available_memory import readable
 from ..selection import Folds
-from ..solvers.contract import Candidate, Task, Work
+from ..solvers.contract import PRELIMINARIES, Candidate, Task, Work
 from ..solvers.cost_counts import (
     WIDTH_ROWS,
     WIDTH_STEPS,
@@ -132,13 +132,8 @@ def _work(
         metric += _rounds(task, kernel, part, rounds, 1)
     if with_centers is not None:
         fresh += _times(with_centers.work, FRESH_FOLDS)
-    return _gathered(
-        [
-            *during("choice of the kernel", choice),
-            *during("folds for the error", fresh),
-            *during("metric", metric),
-        ]
-    )
+    parts = zip(PRELIMINARIES, (choice, fresh, metric), strict=True)
+    return _gathered(w for stage, work in parts for w in during(stage, work))
 
 
 def _gathered(work: Iterable[Work]) -> list[Work]:

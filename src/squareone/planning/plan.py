@@ -11,7 +11,7 @@ from html import escape
 from typing import Any
 
 from ..errors import MemoryLimitError
-from ..solvers.contract import STAGES, Candidate, Task, Work
+from ..solvers.contract import PRELIMINARIES, STAGES, Candidate, Task, Work
 from ..solvers.cost_counts import width_search_work
 from ..solvers.registry import (
     SOLVERS,
@@ -199,6 +199,9 @@ class Plan:
         remarks, seconds = [f"why: {self.reason}"], self.expected()
         if seconds > _LONG:
             m, faster = _automatic(self.task, self.solver, self.memory_limit)
+            if faster is not None:
+                before = [w for w in self.chosen.work if w.stage in PRELIMINARIES]
+                faster = replace(faster, work=(*before, *faster.work))
             if faster is not None and self.expected(faster) < 0.5 * seconds:
                 remarks.append(
                     f'faster: centers="auto", an approximation with {m:,} centers, in about '
