@@ -12,6 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from ..arrays import TILE
 from ..errors import MemoryLimitError
 from ..kernels import Kernel, Laplacian, Linear
 from ..kernels.gradients import GRADIENT_NUMBERS
@@ -46,8 +47,8 @@ from .request import FitRequest, KernelSearch
 _ROUNDS = 2.2
 # What a fit, however small, does beside its numbers: pieces of work of a fraction of a millisecond.
 _CALLS = 15.0
-# Metrics that are kept on the way.
-_METRICS = 12
+# Metrics that are kept on the way; bytes of trials, fits and the like.
+_METRICS, _OBJECTS = 12, 1e6
 # Evaluations that a gradient takes for a pair of rows, and one along every feature for each.
 _SLOPE_EVALUATIONS, _FEATURE_EVALUATIONS = 2.5, 0.9
 
@@ -257,8 +258,9 @@ def _bytes(task: Task, kernels: Sequence[Kernel], stages: list[Stage], n: int) -
     # of the pool and of the folds, those kept with models, and, for gradients, in float64
     rows = 8.0 * d * (p * (n > p) + (FOLDS + 4) * p)
     metrics = 8.0 * _METRICS * min(d, p) * d
-    blocks = 8.0 * 3 * task.threads * GRADIENT_NUMBERS
-    return matrices + rows + metrics + blocks
+    block = min(GRADIENT_NUMBERS, train * task.t * max(d, TILE))
+    blocks = 8.0 * 3 * task.threads * block
+    return matrices + rows + metrics + blocks + _OBJECTS
 
 
 def _kept_of(stage: Stage) -> int:
