@@ -19,6 +19,7 @@ from benchmarks import (  # noqa: E402
     centers,
     greedy,
     imports,
+    kernel_choice,
     kernels,
     linear,
     memory,
@@ -46,6 +47,7 @@ CASES = [
         plans,
         text,
         centers,
+        kernel_choice,
     )
     for case in theme.CASES
 ]

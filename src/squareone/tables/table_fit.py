@@ -88,7 +88,12 @@ def request_of(
     weights = request.user_weights
     whole = EncodedRows(X, np.asarray(y), weights, encoders, streamed=streamed)
     assert request.search is not None
-    search = replace(request.search, preparations=whole.preparations, prepared=whole.prepared)
+    search = replace(
+        request.search,
+        preparations=whole.preparations,
+        ways=len(encoders),
+        prepared=whole.prepared,
+    )
     return replace(request, search=search)
 
 
