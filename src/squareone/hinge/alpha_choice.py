@@ -9,13 +9,14 @@ import numpy as np
 
 from ..arrays import Array
 from ..fitting.progress import Progress
+from ..models import KernelExpansion
 from ..threads import for_each, one_core, shared_cores
 from .box_newton import BoxPoint
 from .certificates import ColumnProblem
 from .column_solution import ColumnSolution, solve_column, start_from
-from .kernel_systems import MatrixSystem
+from .kernel_systems import KernelSystem, MatrixSystem
 from .left_out_values import estimated_values, left_out_values
-from .svm_task import ScaledSystem, SVMTask
+from .svm_task import Fold, ScaledSystem, SVMTask
 
 # Where λ is looked for: C times the mean k(x, x), at first, and from step to step.
 _FIRST, _LAST, _FACTOR = 1.0 / 16.0, 1024.0, 4.0
@@ -119,6 +120,42 @@ class ColumnPaths:
         return self._had[alpha]
 
 
+class FoldPaths:
+    """Solutions without the rows of a fold, and their values there."""
+
+    def __init__(self, scaled: ScaledSystem, task: SVMTask, fold: Fold) -> None:
+        self.rows = fold.rows
+        self._own: KernelExpansion | None = None
+        self._rest, self._whole = fold.rest, scaled.system
+        if fold.kernel is None:
+            part, own = _rows_of(task, fold.rest), scaled.part(fold.rest)
+        else:
+            part = replace(task.part(fold.rest), kernel=fold.kernel)
+            own = ScaledSystem.of(part)
+            nothing = np.zeros((part.n, 0))
+            self._own = KernelExpansion(fold.kernel, part.X, fold.rest, nothing, np.zeros(0))
+            self._new = task.X[fold.rows].astype(np.float64, copy=False)
+        self._scaled, self._paths = own, ColumnPaths(own, part)
+        self._tolerance = task.tolerance
+
+    def values(self, alpha: float) -> Array:
+        """Values (r, t) at the rows of the fold."""
+        points = [each.point for each in self._paths.at(alpha, self._tolerance)]
+        C = np.stack([point.coefficients for point in points], axis=1)
+        b = np.array([point.intercept for point in points])
+        if self._own is None:
+            return _cross(self._whole, self.rows, self._rest, C) + b
+        C = C / self._scaled.unit
+        if self._scaled.constant:
+            b = b + C.sum(axis=0)
+        return replace(self._own, coefficients=C, intercepts=b).values(self._new)
+
+
+def _fold_values(folds: list[FoldPaths], alpha: float) -> LeftOut:
+    values = np.concatenate([fold.values(alpha) for fold in folds])
+    return LeftOut(np.concatenate([fold.rows for fold in folds]), values, "folds")
+
+
 class AlphaSearch:
     """Looks at one λ after the other."""
 
@@ -126,10 +163,7 @@ class AlphaSearch:
         self.scaled, self.task, self.progress = scaled, task, progress
         self.paths = ColumnPaths(scaled, task)
         self.looks: list[Look] = []
-        self._folds = task.folds or []
-        self._fold_paths = [
-            ColumnPaths(scaled.part(rest), _rows_of(task, rest)) for _, rest in self._folds
-        ]
+        self._folds = [FoldPaths(scaled, task, fold) for fold in task.folds or []]
 
     def look(self, alpha: float, *, scored: bool = True) -> Look:
         """Solve at λ, and score."""
@@ -142,25 +176,28 @@ class AlphaSearch:
 
     def held_out(self, look: Look) -> LeftOut:
         """Estimated leave-one-out values, or those of folds."""
-        if self.task.folds is not None:
-            return self._fold_values(look.alpha)
+        if self._folds:
+            return _fold_values(self._folds, look.alpha)
         values = np.empty(self.task.Y.shape)
 
         def estimate(j: int) -> None:
             values[:, j] = estimated_values(self.scaled.system, look.solutions[j])
 
         for_each(estimate, range(self.task.Y.shape[1]))
-        return LeftOut(np.arange(self.task.n), values, "estimated")
+        return LeftOut(self.task.seen, values[self.task.seen], "estimated")
 
-    def _fold_values(self, alpha: float) -> LeftOut:
-        parts = []
-        for (rows, rest), paths in zip(self._folds, self._fold_paths, strict=True):
-            solutions = paths.at(alpha, self.task.tolerance)
-            C = np.stack([solution.point.coefficients for solution in solutions], axis=1)
-            b = np.array([solution.point.intercept for solution in solutions])
-            parts.append(_cross(self.scaled, rows, rest, C) + b)
-        rows = np.concatenate([rows for rows, _ in self._folds])
-        return LeftOut(rows, np.concatenate(parts), "folds")
+    def by_spare_folds(self, look: Look) -> Look:
+        """With values of folds at this λ only, one fold after the other."""
+        assert self.task.spare_folds is not None
+        found = []
+        for fold in self.task.spare_folds():
+            found.append(_fold_values([FoldPaths(self.scaled, self.task, fold)], look.alpha))
+        left_out = LeftOut(
+            np.concatenate([each.rows for each in found]),
+            np.concatenate([each.values for each in found]),
+            "folds",
+        )
+        return self._in_place(self.scored(look, left_out))
 
     def accurate(self, look: Look) -> Look:
         """With solutions that are exact but for rounding."""
@@ -177,7 +214,8 @@ class AlphaSearch:
         found = [left_out_values(self.scaled.system, solution) for solution in solutions]
         values = np.stack([each.values for each in found], axis=1)
         radius = np.stack([each.radius for each in found], axis=1)
-        left_out = LeftOut(np.arange(self.task.n), values, "exact", radius)
+        seen = self.task.seen
+        left_out = LeftOut(seen, values[seen], "exact", radius)
         self.progress.step(f"leave-one-out, alpha = {look.alpha:.3g}")
         return self._in_place(self.scored(replace(look, solutions=solutions), left_out))
 
@@ -266,9 +304,8 @@ def _rows_of(task: SVMTask, rows: Array) -> SVMTask:
     )
 
 
-def _cross(scaled: ScaledSystem, rows: Array, rest: Array, C: Array) -> Array:
+def _cross(system: KernelSystem, rows: Array, rest: Array, C: Array) -> Array:
     """Values (r, t) at ``rows`` of coefficients (s, t) of the rows ``rest``."""
-    system = scaled.system
     if isinstance(system, MatrixSystem):
         return system.K[np.ix_(rows, rest)] @ C
     full = np.zeros((system.n, C.shape[1]))

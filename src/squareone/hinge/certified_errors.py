@@ -43,7 +43,7 @@ def error_interval(record: SVMRecord) -> tuple[float, float, Array]:
             'penalised: fit with criterion="loo", cv=None and fit_intercept="penalised"'
         )
         raise AttributeError(msg)
-    labels, Y = record.targets, record.Y[rows]
+    labels, Y, radius = record.targets, record.Y[rows], radius[rows]
     if labels.code is not None:
         msg = "errors are certain for classes one against all, not for a code: use that coding"
         raise AttributeError(msg)
@@ -61,4 +61,4 @@ def error_interval(record: SVMRecord) -> tuple[float, float, Array]:
     low = float(shares @ wrong.mean(axis=1))
     # summed as the share itself, so that rounding does not put it outside
     high = float(shares @ (~right).mean(axis=1))
-    return low, high, np.flatnonzero(~(right | wrong).all(axis=1))
+    return low, high, rows[~(right | wrong).all(axis=1)]

@@ -9,7 +9,7 @@ hinge loss it is the span estimate (Vapnik & Chapelle 2000).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +18,7 @@ from ..arrays import (
     Array,
     blocks,
     cholesky,
+    cholesky_solve,
     copy_triangle,
     positive_inverse,
     solve_triangular,
@@ -25,7 +26,7 @@ from ..arrays import (
 )
 from .box_newton import BoxPoint
 from .column_solution import ColumnSolution, solve_column
-from .kernel_systems import KernelSystem
+from .kernel_systems import FeatureSystem, KernelSystem
 
 # The shift of the free rows for the hinge loss, as a share of the largest k(x, x).
 _SHIFT = 1e-11
@@ -37,6 +38,8 @@ _BLOCK_STEPS, _MOST_STEPS = 12, 200
 _BLOCK_NUMBERS = 1_000_000
 # The gap to which a row is solved anew where pivots have failed.
 _REFIT_TOLERANCE = 1e-10
+# Numbers and flops that exact values may take where there are features in place of a matrix.
+_MOST_NUMBERS, _MOST_FLOPS = 4e8, 1e12
 
 
 @dataclass(frozen=True)
@@ -100,14 +103,13 @@ class Tableau:
 
     def _factor(self) -> None:
         B = self.B
-        R = self.system.rows(B)  # (|B|, n)
-        P = np.ascontiguousarray(R[:, B])
+        P = self.system.block(B, B)
         P[np.diag_indices(B.size)] += self.shift[B]
         if B.size:
             cholesky(P)
             positive_inverse(P)
             copy_triangle(P, to_upper=True)
-        self._cross = R[:, self.N]  # K_BN
+        self._cross = self.system.block(B, self.N)  # K_BN
         self._u, self._s = np.zeros(B.size), 1.0
         if self.bordered:
             ones = P.sum(axis=1)
@@ -131,7 +133,7 @@ class Tableau:
         if others.size:
             at = self.place[others]
             out[np.ix_(~inside, self.B)] = -self.E[at]
-            block = self.system.rows(others)[:, self.N]
+            block = self.system.block(others, self.N)
             block -= self._cross[:, at].T @ self.E.T
             if self.bordered:
                 block += (1.0 / self._s) - (self._cross.T @ self._u)[None, :]
@@ -174,28 +176,72 @@ def estimated_values(system: KernelSystem, solution: ColumnSolution) -> Array:
         shift = problem.ridge[B]
     else:
         shift = np.full(B.size, _SHIFT * float(system.diagonal.max(initial=1.0)))
-    rows = system.rows(B)
-    P = np.ascontiguousarray(rows[:, B])
-    P[np.diag_indices(B.size)] += shift
     spans = np.zeros(system.n)
-    if B.size:
-        cholesky(P)
-        cross = solve_triangular(P, rows[:, U])
-        spans[U] = system.diagonal[U] - np.einsum("ij,ij->j", cross, cross)
-        ones = solve_triangular(P, np.ones((B.size, 1)))
-        triangular_inverse(P)
-        P = np.tril(P)
-        inverse = np.einsum("ij,ij->j", P, P)
-        if problem.intercept:
-            s = float(np.square(ones).sum())
-            spans[U] += np.square(1.0 - cross.T @ ones[:, 0]) / s
-            inverse -= np.square(P.T @ ones[:, 0]) / s
-        # a free row that is alone with the intercept: this one is held, too
-        alone = inverse <= 1e-14 * np.einsum("ij,ij->j", P, P)
-        spans[B] = np.where(alone, system.diagonal[B], 1.0 / np.where(alone, 1.0, inverse) - shift)
-    else:
+    if not B.size:
         spans[U] = system.diagonal[U]
+    elif isinstance(system, FeatureSystem) and B.size > system.Z.shape[1]:
+        spans[B], spans[U] = _spans_by_features(system, B, U, shift, intercept=problem.intercept)
+    else:
+        spans[B], spans[U] = _spans_by_rows(system, B, U, shift, intercept=problem.intercept)
     return values - point.coefficients * np.maximum(spans, 0.0)
+
+
+def _spans_by_rows(
+    system: KernelSystem, B: Array, U: Array, shift: Array, *, intercept: bool
+) -> tuple[Array, Array]:
+    """S² of the free rows B and of the rows U at their bound, by the factor of K_BB."""
+    P = system.block(B, B)
+    P[np.diag_indices(B.size)] += shift
+    cholesky(P)
+    cross = solve_triangular(P, system.block(B, U))
+    at_bound = system.diagonal[U] - np.einsum("ij,ij->j", cross, cross)
+    ones = solve_triangular(P, np.ones((B.size, 1)))
+    triangular_inverse(P)
+    P = np.tril(P)
+    inverse = np.einsum("ij,ij->j", P, P)
+    plain = inverse.copy()
+    if intercept:
+        s = float(np.square(ones).sum())
+        at_bound += np.square(1.0 - cross.T @ ones[:, 0]) / s
+        inverse -= np.square(P.T @ ones[:, 0]) / s
+    # a free row that is alone with the intercept: this one is held, too
+    alone = inverse <= 1e-14 * plain
+    free = np.where(alone, system.diagonal[B], 1.0 / np.where(alone, 1.0, inverse) - shift)
+    return free, at_bound
+
+
+def _spans_by_features(
+    system: FeatureSystem, B: Array, U: Array, shift: Array, *, intercept: bool
+) -> tuple[Array, Array]:
+    """The same where the free rows are more than the features: G = I + Z_BᵀD⁻¹Z_B is factored.
+
+    With h = z G⁻¹ zᵀ/μ, which is the leverage of a free row, (A⁻¹)ᵢᵢ = (1 − h)/μ.
+    """
+    own = system.Z[B]
+    scaled = own / np.sqrt(shift)[:, None]
+    G = scaled.T @ scaled
+    G[np.diag_indices(G.shape[0])] += 1.0
+    cholesky(G)
+    leverages = np.square(solve_triangular(G, np.ascontiguousarray(scaled.T))).sum(axis=0)
+    rest = np.maximum(1.0 - leverages, 1e-14)  # μ times the diagonal of the inverse
+    others = np.ascontiguousarray(system.Z[U].T)
+    at_bound = np.square(solve_triangular(G, others)).sum(axis=0)
+    if intercept:
+        root = 1.0 / np.sqrt(shift)
+        inner = cholesky_solve(G, scaled.T @ root)
+        ones = (root - scaled @ inner) * root  # A⁻¹1
+        s = float(ones.sum())
+        at_bound += np.square(1.0 - others.T @ inner) / s
+        rest = np.maximum(rest - shift * np.square(ones) / s, 1e-14)
+    return shift * (1.0 - rest) / rest, at_bound
+
+
+def too_costly(system: KernelSystem, solutions: Sequence[ColumnSolution]) -> bool:
+    """Whether exact values take more numbers or flops than are worth it, beside an estimate."""
+    free = [int(np.count_nonzero(each.sets()[0])) for each in solutions]
+    supports = [int(np.count_nonzero(each.point.coefficients)) for each in solutions]
+    flops = sum(2.0 * system.n * b * s for b, s in zip(free, supports, strict=True))
+    return 4.0 * system.n * max(free) > _MOST_NUMBERS or flops > _MOST_FLOPS
 
 
 def left_out_values(
