@@ -24,6 +24,8 @@ _FIRST, _LAST, _FACTOR = 1.0 / 16.0, 1024.0, 4.0
 _FARTHER = 4
 # Rows up to which a second core is no gain.
 _SMALL_ROWS = 1500
+# How far the hinge is rounded off at first where a λ is solved again, more exactly.
+_AGAIN = 0.04
 #: The gap of solutions from which exact leave-one-out values are taken.
 EXACT = 1e-10
 
@@ -109,10 +111,10 @@ class ColumnPaths:
             )
             system = self.scaled.system
             if near is None:
-                start = BoxPoint(np.zeros(system.n), np.zeros(system.n))
+                start, share = BoxPoint(np.zeros(system.n), np.zeros(system.n)), 1.0
             else:
-                start = start_from(system, self._had[near][j], problem)
-            found[j] = solve_column(system, problem, start, tolerance)
+                start, share = start_from(system, self._had[near][j], problem), _AGAIN if near == alpha else 1.0
+            found[j] = solve_column(system, problem, start, tolerance, share)
 
         columns = range(self._signs.shape[1])
         for_each(solve, columns)

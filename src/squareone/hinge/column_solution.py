@@ -48,9 +48,15 @@ class ColumnSolution:
 
 
 def solve_column(
-    system: KernelSystem, problem: ColumnProblem, start: BoxPoint, tolerance: float
+    system: KernelSystem,
+    problem: ColumnProblem,
+    start: BoxPoint,
+    tolerance: float,
+    share: float = 1.0,
 ) -> ColumnSolution:
     """Solve to a relative gap of ``tolerance``, or as far as rounding allows.
+
+    Where ``start`` is near, the hinge is rounded off by a ``share`` only of what it is from afar.
 
     **Cost**: some ten to forty systems of as many rows as are free.
     """
@@ -59,11 +65,15 @@ def solve_column(
         point, systems, _ = newton(system, problem.plain_box(), start, 1e-17 * scale)
         point = feasible(system, problem, point)
         return ColumnSolution(problem, point, certify(problem, point), systems)
-    return _by_proximal_steps(system, problem, start, tolerance)
+    return _by_proximal_steps(system, problem, start, tolerance, share)
 
 
 def _by_proximal_steps(
-    system: KernelSystem, problem: ColumnProblem, start: BoxPoint, tolerance: float
+    system: KernelSystem,
+    problem: ColumnProblem,
+    start: BoxPoint,
+    tolerance: float,
+    share: float,
 ) -> ColumnSolution:
     """The hinge loss: its corner rounded off by a term around the last solution, less and less.
 
@@ -77,7 +87,6 @@ def _by_proximal_steps(
         return ColumnSolution(problem, point, certify(problem, point), 0)
     # for every row in units of its own bound
     widths = _ZONE / np.where(used, upper, upper.max())
-    share = 1.0
     least = _LEAST_SHIFT * float(system.diagonal.max(initial=0.0))
     point, total, since = start, 0, 0
     best: ColumnSolution | None = None

@@ -32,12 +32,12 @@ from .kernel_systems import FeatureSystem, KernelSystem
 _SHIFT = 1e-11
 # Violations of a condition that are rounding.
 _ROUNDING = 1e-9
-# Changes of sets after which rows are changed one at a time, and after which it is given up.
-_BLOCK_STEPS, _MOST_STEPS = 12, 200
+# Changes of sets of all rows at once, and of one row at a time, after which it is given up.
+_BLOCK_STEPS, _MOST_STEPS = 12, 1000
 # Numbers of the screened moves that are held at a time.
 _BLOCK_NUMBERS = 1_000_000
-# The gap to which a row is solved anew where pivots have failed.
-_REFIT_TOLERANCE = 1e-10
+# The gap to which a row is solved anew where pivots have failed, and the width of the corner then.
+_REFIT_TOLERANCE, _NEAR = 1e-10, 1e-3
 # Numbers and flops that exact values may take where there are features in place of a matrix.
 _MOST_NUMBERS, _MOST_FLOPS = 4e8, 1e12
 
@@ -353,62 +353,121 @@ def _own_radius(tableau: Tableau, row: int, z: Array, free: Array, full: Array) 
 
 
 def _pivots(tableau: Tableau, row: int) -> tuple[float, float] | None:
-    """The value and the radius of a row by changes of sets; None where they do not end."""
+    """The value and the radius of a row by changes of sets; None where they do not end.
+
+    First all rows that break a condition change their set at once, which mostly ends after a few
+    steps. Where it does not, the coefficient of the row is followed down to zero.
+    """
     free, full = tableau.free.copy(), tableau.full.copy()
     free[row] = full[row] = False
     small = _ROUNDING * _coefficient_scale(tableau)
     signs, upper = tableau.signs, tableau.upper
     has_condition = upper > 0
     has_condition[row] = False
-    fewest = signs.size
-    waited, single = 0, False
-    for step in range(_MOST_STEPS):
-        z = _moved_state(tableau, row, free, full)
-        if z is None:
-            return None
+    fewest, waited = signs.size, 0
+    for _ in range(_BLOCK_STEPS):
+        states = _moved_states(tableau, row, free, full)
+        if states is None:
+            break
+        z = states[0] + states[1]
         seen = signs * z
         falls = free & (seen < -small)
         rises = free & (seen > upper + small)
         enters = ~free & has_condition & np.where(full, seen > _ROUNDING, seen < -_ROUNDING)
         broken = np.flatnonzero(falls | rises | enters)
         if broken.size == 0:
-            value = tableau.value(row, z[row])
-            if tableau.problem.intercept:
-                return value, np.nan
-            return value, _own_radius(tableau, row, z, free, full)
+            return _settled_value(tableau, row, z, free, full)
         waited = 0 if broken.size < fewest else waited + 1
+        if waited > 1:
+            break
         fewest = min(fewest, broken.size)
-        single = single or waited > 2 or step > _BLOCK_STEPS
-        if single:  # as Murty does, which always ends
-            broken = broken[-1:]
         full[broken] = rises[broken]
         free[broken] = enters[broken]
+    return _followed(tableau, row)
+
+
+def _settled_value(
+    tableau: Tableau, row: int, z: Array, free: Array, full: Array
+) -> tuple[float, float]:
+    value = tableau.value(row, z[row])
+    if tableau.problem.intercept:
+        return value, np.nan
+    return value, _own_radius(tableau, row, z, free, full)
+
+
+def _followed(tableau: Tableau, row: int) -> tuple[float, float] | None:
+    """The same by letting the coefficient go down to zero: one row at a time changes its set.
+
+    Between two changes everything moves along a line.
+    """
+    free, full = tableau.free.copy(), tableau.full.copy()
+    free[row] = full[row] = False
+    signs, upper = tableau.signs, tableau.upper
+    has_condition = upper > 0
+    has_condition[row] = False
+    t = 0.0
+    for _ in range(_MOST_STEPS):
+        states = _moved_states(tableau, row, free, full)
+        if states is None:
+            return None
+        seen, rates = signs * (states[0] + t * states[1]), signs * states[1]
+        to_zero = np.where(free, rates < 0, np.where(full, rates > 0, rates < 0)) & has_condition
+        to_bound = free & (rates > 0) & np.isfinite(upper)
+        # what is beyond its condition already is so by rounding
+        beyond = np.where(free | ~full, seen < 0, seen > 0)
+        room = np.where(beyond, 0.0, np.abs(seen))
+        room[to_bound] = np.maximum(upper[to_bound] - seen[to_bound], 0.0)
+        steps = np.where(to_zero | to_bound, room / np.where(rates == 0, 1.0, np.abs(rates)), np.inf)
+        first = int(np.argmin(steps))
+        if t + steps[first] >= 1.0:
+            return _settled_value(tableau, row, states[0] + states[1], free, full)
+        t += float(steps[first])
+        was_free = free[first]
+        full[first] = bool(was_free and to_bound[first])
+        free[first] = not was_free
     return None
 
 
-def _moved_state(tableau: Tableau, row: int, free: Array, full: Array) -> Array | None:
-    """Coefficients of free rows and g of the others, for other sets than those of the tableau."""
+def _moved_states(
+    tableau: Tableau, row: int, free: Array, full: Array
+) -> tuple[Array, Array] | None:
+    """Coefficients of free rows and g of the others, for other sets than those of the tableau.
+
+    Both parts are (n,): the first with the coefficient of ``row`` as it is, and the second what is
+    added while that goes down to zero.
+    """
     was_free, base = tableau.free, tableau.base
     bound = tableau.signs * np.where(full, tableau.upper, 0.0)
+    bound[row] = base[row]
     solved = np.flatnonzero(was_free != free)
     shifted = np.flatnonzero(~was_free & ~free & (bound != base))
-    z = tableau.state
+    states = np.zeros((2, base.size))
+    states[0] = tableau.state
     if shifted.size:
-        z = z + (bound - base)[shifted] @ np.stack([tableau.column(int(j)) for j in shifted])
+        states[0] += (bound - base)[shifted] @ _columns(tableau, shifted)
+    if not was_free[row]:
+        states[1] = -base[row] * tableau.column(row)
     if not solved.size:
-        return z
-    T = np.stack([tableau.column(int(j)) for j in solved])
+        return states[0], states[1]
+    T = _columns(tableau, solved)
     came = ~was_free[solved]
-    wanted = np.where(came, 0.0, bound[solved])
+    wanted = np.zeros((2, solved.size))
+    wanted[0] = np.where(came, 0.0, bound[solved])
+    wanted[1, solved == row] = -base[row]
     try:
-        moves = np.linalg.solve(T[:, solved].T, wanted - z[solved])
+        moves = np.linalg.solve(T[:, solved].T, (wanted - states[:, solved]).T).T
     except np.linalg.LinAlgError:
         return None
     if not np.isfinite(moves).all():
         return None
-    z = z + moves @ T
-    z[solved] = np.where(came, base[solved] + moves, moves)
-    return z
+    states += moves @ T
+    states[:, solved] = moves
+    states[0, solved[came]] += base[solved[came]]
+    return states[0], states[1]
+
+
+def _columns(tableau: Tableau, rows: Array) -> Array:
+    return np.stack([tableau.column(int(j)) for j in rows])
 
 
 def _solved_without(
@@ -422,7 +481,7 @@ def _solved_without(
         point.coefficients + removed, point.values + system.product(removed), point.intercept
     )
     problem = solution.problem.without(row)
-    found = solve_column(system, problem, start, _REFIT_TOLERANCE)
+    found = solve_column(system, problem, start, _REFIT_TOLERANCE, _NEAR)
     value = float(found.point.values[row] + found.point.intercept)
     if problem.intercept:
         return value, np.nan
