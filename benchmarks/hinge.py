@@ -10,7 +10,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import joblib
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
@@ -75,30 +74,26 @@ def _path(made: Any, loss: str, scale: Scale) -> Contest:
 
     def stages(fitted: Any) -> dict[str, Any]:
         low, high = fitted.loo_error_interval_
-        found = {
+        return {
             **fitted.plan_.stages,
             "gap": float(fitted.path_["gap"].max()),
             "undecided": fitted.undecided_rows_.size / len(y),
             "loo": (low, high),
         }
-        return {name: value for name, value in found.items()}
 
     def remark(times: Interleaved) -> str:
         ours, peer = times.ours.summary, times.yardstick.median
         path = ours["kernel matrix"] + ours["path"]
         return (
-            f"path with estimates alone: {path / peer:.2f}; exact leave-one-out at three C over it: "
-            f"{ours['leave-one-out'] / path:.2f}; largest gap {ours['gap']:.1g}; undecided "
+            f"path with estimates alone: {path / peer:.2f}; exact leave-one-out at three C over "
+            f"it: {ours['leave-one-out'] / path:.2f}; largest gap {ours['gap']:.1g}; undecided "
             f"{100 * ours['undecided']:.2g} %"
         )
 
     grid = _grid(sigma)
-    ours = Contestant(
-        lambda: _machine(loss, sigma).fit(X, y), tuple, stages
-    )
+    ours = Contestant(lambda: _machine(loss, sigma).fit(X, y), tuple, stages)
     peer = Contestant(lambda search: search.fit(X, y), lambda: (clone(grid),))
-    with joblib.parallel_config("loky", inner_max_num_threads=1):
-        return Contest(ours, peer, remark=remark)
+    return Contest(ours, peer, remark=remark)
 
 
 def _one_c(scale: Scale) -> Contest:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import replace
 from numbers import Integral, Real
-from collections.abc import Callable
 from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
@@ -29,7 +29,7 @@ from ..hinge.svm_task import Fold, SVMTask
 from ..kernels import Kernel, Precomputed
 from ..kernels.names import BY_NAME, kernel_from
 from ..kernels.widths import free_width, with_width
-from ..models import Hyperplane
+from ..models import Hyperplane, KernelExpansion
 from ..models.probabilities import CALIBRATIONS
 from ..persistence import Fields, refuse
 from ..rows.checks import in_memory
@@ -422,9 +422,7 @@ class SVMClassifier(ClassificationMixin):
     ) -> SVMTask:
         kept, given = data.kept, isinstance(kernel, Precomputed)
         selector = selector_of(self.centers, "auto")
-        n_centers = RequestedCenters.of(
-            self.centers, selector, kept.size, "auto", None, None
-        ).count
+        n_centers = RequestedCenters.of(self.centers, selector, kept.size, "auto", None, None).count
         X = data.X if selector is not None else in_memory(data.X)
         if kept.size < X.shape[0]:
             X = X[np.ix_(kept, kept)] if given else some_rows(X, kept)
@@ -484,9 +482,7 @@ class SVMClassifier(ClassificationMixin):
             folds.append(Fold(rows, learned.pool[model.train], own))
         return replace(task, folds=folds)
 
-    def _folds(
-        self, data: FitData, groups: Any, rng: np.random.RandomState
-    ) -> list[Fold] | None:
+    def _folds(self, data: FitData, groups: Any, rng: np.random.RandomState) -> list[Fold] | None:
         """None for leave-one-out."""
         if self.cv is None and self.criterion == "loo":
             return None
@@ -537,6 +533,7 @@ class SVMClassifier(ClassificationMixin):
         self.plan_ = plan
         self.kernel_ = record.kernel
         if record.centered:
+            assert isinstance(record.model, KernelExpansion)
             self.centers_, self.center_indices_ = record.model.centers, record.model.indices
         self.classes_ = record.targets.classes
         if record.targets.code is not None:

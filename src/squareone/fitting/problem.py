@@ -24,9 +24,9 @@ from ..kernels.tiles import kernel_matrix
 from ..kernels.widths import free_width, term_of
 from ..persistence.checkpoint import Checkpoint
 from ..planning import Plan
-from ..rows import Stream, rows_of
-from ..rows.stream_views import some_rows
+from ..rows import rows_of
 from ..rows.checks import in_memory
+from ..rows.stream_views import some_rows
 from ..selection import LeaveOneOut, Objective, choose_automatically
 from ..solvers import (
     CenterBasis,

@@ -113,7 +113,10 @@ class ColumnPaths:
             if near is None:
                 start, share = BoxPoint(np.zeros(system.n), np.zeros(system.n)), 1.0
             else:
-                start, share = start_from(system, self._had[near][j], problem), _AGAIN if near == alpha else 1.0
+                start, share = (
+                    start_from(system, self._had[near][j], problem),
+                    _AGAIN if near == alpha else 1.0,
+                )
             found[j] = solve_column(system, problem, start, tolerance, share)
 
         columns = range(self._signs.shape[1])
@@ -191,9 +194,10 @@ class AlphaSearch:
     def by_spare_folds(self, look: Look) -> Look:
         """With values of folds at this λ only, one fold after the other."""
         assert self.task.spare_folds is not None
-        found = []
-        for fold in self.task.spare_folds():
-            found.append(_fold_values([FoldPaths(self.scaled, self.task, fold)], look.alpha))
+        found = [
+            _fold_values([FoldPaths(self.scaled, self.task, fold)], look.alpha)
+            for fold in self.task.spare_folds()
+        ]
         left_out = LeftOut(
             np.concatenate([each.rows for each in found]),
             np.concatenate([each.values for each in found]),

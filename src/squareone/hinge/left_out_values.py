@@ -417,7 +417,9 @@ def _followed(tableau: Tableau, row: int) -> tuple[float, float] | None:
         beyond = np.where(free | ~full, seen < 0, seen > 0)
         room = np.where(beyond, 0.0, np.abs(seen))
         room[to_bound] = np.maximum(upper[to_bound] - seen[to_bound], 0.0)
-        steps = np.where(to_zero | to_bound, room / np.where(rates == 0, 1.0, np.abs(rates)), np.inf)
+        steps = np.where(
+            to_zero | to_bound, room / np.where(rates == 0, 1.0, np.abs(rates)), np.inf
+        )
         first = int(np.argmin(steps))
         if t + steps[first] >= 1.0:
             return _settled_value(tableau, row, states[0] + states[1], free, full)

@@ -50,12 +50,11 @@ def _with_widths(task: SVMTask, rng: np.random.RandomState) -> SVMTask:
     """With a width for the kernel of each fold that has learned one, chosen without the fold."""
     folds = []
     for fold in task.folds or []:
-        name = "" if fold.kernel is None else free_width(fold.kernel)
-        if name:
-            part = replace(task.part(fold.rest), kernel=fold.kernel)
-            kernel, _ = choose_width(part, name, rng, Progress.silent())
-            fold = replace(fold, kernel=kernel)
-        folds.append(fold)
+        own = fold.kernel
+        if own is not None and free_width(own):
+            part = replace(task.part(fold.rest), kernel=own)
+            own, _ = choose_width(part, free_width(own), rng, Progress.silent())
+        folds.append(replace(fold, kernel=own))
     return replace(task, folds=folds or None)
 
 

@@ -218,7 +218,7 @@ class StreamSubset(_StreamView):
 
 
 def some_rows(X: Any, numbers: Array) -> Any:
-    """Rows ``numbers`` (m,), ascending, of an array, a CSR matrix or a stream, which is not read."""
+    """Rows ``numbers`` (m,), ascending, of an array, a CSR matrix or a stream (not read)."""
     return StreamSubset(X, numbers) if isinstance(X, Stream) else X[numbers]
 
 
