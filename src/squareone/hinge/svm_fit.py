@@ -53,7 +53,9 @@ def _with_widths(task: SVMTask, rng: np.random.RandomState) -> SVMTask:
         own = fold.kernel
         if own is not None and free_width(own):
             part = replace(task.part(fold.rest), kernel=own)
-            own, _ = choose_width(part, free_width(own), rng, Progress.silent())
+            silent = Progress.silent()
+            with silent.stage("width"):
+                own, _ = choose_width(part, free_width(own), rng, silent)
         folds.append(replace(fold, kernel=own))
     return replace(task, folds=folds or None)
 
