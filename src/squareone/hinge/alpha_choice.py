@@ -230,12 +230,11 @@ class AlphaSearch:
         task, rows = self.task, left_out.rows
         Y, w = task.Y[rows], task.weights
         weights = np.ones(rows.size) if w is None else w[rows].astype(np.float64)
-        weights = weights / weights.sum()
-        wrong = errors(left_out.values, Y, task)
-        error = float(weights @ wrong)
+        total = float(weights.sum())
+        error = float(weights @ errors(left_out.values, Y, task)) / total
         slack = np.maximum(1.0 - Y * left_out.values, 0.0)
         slack = np.where(Y != 0, slack * slack if task.squared else slack, 0.0)
-        loss = float(weights @ slack.mean(axis=1))
+        loss = float(weights @ slack.mean(axis=1)) / total
         score = -error
         if task.scorer is not None:
             score = task.scorer(rows, left_out.values, lambda: left_out.values, None)

@@ -186,7 +186,7 @@ class SVMRecord:
             if not np.isin(support, kept).all():
                 refuse(found.where, "support vectors are not among the rows")
             indices = _maybe(found, "center_indices", (None,), dtypes=INTEGERS, least=-1)
-            model = _model_from(found, kernel, support if indices is None else indices, t, d)
+            model = _model_from(found, kernel, support, indices, t, d)
             record = cls(
                 model=model,
                 kernel=kernel,
@@ -242,23 +242,24 @@ def _maybe(found: Fields, name: str, shape: tuple[int | None, ...], **bounds: An
 
 
 def _model_from(
-    found: Fields, kernel: Kernel, points: Array, t: int, d: int
+    found: Fields, kernel: Kernel, support: Array, centers: Array | None, t: int, d: int
 ) -> KernelExpansion | Hyperplane:
-    """For the rows ``points`` (m,) that carry coefficients."""
+    """Of the rows that are ``centers`` (m,), or where there are none of those of ``support``."""
+    points = support if centers is None else centers
     coefficients = found.array("coefficients", (None, t))
     intercepts = found.array("intercepts", (t,), (np.float64,))
     given = isinstance(kernel, Precomputed)
-    linear = isinstance(kernel, Linear) and not found.given("center_indices")
+    linear = isinstance(kernel, Linear) and centers is None
     if coefficients.shape[0] != (d if linear else points.size):
         refuse(found.where, f"coefficients have shape {coefficients.shape}")
     if linear or given:
         found.take("centers", type(None))
     if linear:
         return Hyperplane(coefficients, intercepts)
-    centers = None if given else rows_from(found, "centers", points.size, coefficients.dtype)
-    if centers is not None and centers.shape[1] != d:
-        refuse(found.where, f"centers have {centers.shape[1]} features, not {d}")
-    return KernelExpansion(kernel, centers, points, coefficients, intercepts)
+    rows = None if given else rows_from(found, "centers", points.size, coefficients.dtype)
+    if rows is not None and rows.shape[1] != d:
+        refuse(found.where, f"centers have {rows.shape[1]} features, not {d}")
+    return KernelExpansion(kernel, rows, points, coefficients, intercepts)
 
 
 def _path_from(found: Fields) -> dict[str, Array]:
