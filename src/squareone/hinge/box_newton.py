@@ -158,8 +158,15 @@ def _system_solved(
         rest = signs * (1.0 + shifts * problem.anchor[rows]) - values[rows] - shifts * before
         total = -float(target.sum()) - float(before.sum())
         moved, b = _moved(block, rest, b, problem.intercept, total)
+        change_of_values = block.spread(moved)
+        if problem.intercept:
+            # moved is the difference of two that are larger by far where the shifts are small
+            rest = rest - b - change_of_values[rows] - shifts * moved
+            again, more = _moved(block, rest, 0.0, True, total - float(moved.sum()))
+            moved, b = moved + again, b + more
+            change_of_values += block.spread(again)
         target[rows] = before + moved
-        values = values + block.spread(moved)
+        values = values + change_of_values
     elif problem.intercept:
         b = problem.best_intercept(values)
     return BoxPoint(target, values, b)

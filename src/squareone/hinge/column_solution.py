@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -90,18 +90,23 @@ def _by_proximal_steps(
     least = _LEAST_SHIFT * float(system.diagonal.max(initial=0.0))
     point, total, since = start, 0, 0
     best: ColumnSolution | None = None
+    scale = float(problem.weights.sum()) / (2.0 * problem.alpha)  # of the objective
     for _ in range(_MOST_STEPS):
         anchor = np.minimum(np.maximum(problem.signs * point.coefficients, 0.0), upper)
         box = problem.box(np.maximum(share * widths, least), anchor)
         try:
-            scale = problem.weights.sum() / (2.0 * problem.alpha)
             point, systems, _ = newton(system, box, point, 1e-4 * tolerance * scale)
         except SingularSystemError:
             least = 100.0 * max(least, share * float(widths.min()))
             continue
         total += systems
-        point = feasible(system, problem, point)
-        found = ColumnSolution(problem, point, certify(problem, point), total)
+        # what many changes have added up to keeps the rounding of the largest of them
+        point = replace(point, values=system.product(point.coefficients))
+        # the next step goes on from where this one has ended, and not from what is feasible there
+        there = feasible(system, problem, point)
+        found = ColumnSolution(problem, there, certify(problem, there), total)
+        # weights may differ by so much that the optimum is far below what they add up to
+        scale = min(scale, found.certificate.primal / (2.0 * problem.alpha))
         since += 1
         if best is None or found.certificate.gap < best.certificate.gap:
             best, since = found, 0
