@@ -250,8 +250,8 @@ class AlphaSearch:
             return one_core()
         return shared_cores() if self.task.Y.shape[1] > 1 else nullcontext()
 
-    def choose(self) -> Look:
-        """Look at a grid, or around for the best λ."""
+    def choose(self, near: float | None = None) -> Look:
+        """Look at a grid, or around for the best λ: from ``near``, where that is known."""
         alphas = self.task.alphas
         with self.cores():
             if alphas is not None:
@@ -259,15 +259,19 @@ class AlphaSearch:
                 for alpha in np.sort(alphas)[::-1]:
                     self.look(float(alpha), scored=chosen)
                 return self.best() if chosen else self.looks[0]
-            return self._search()
+            return self._search(near)
 
-    def _search(self) -> Look:
-        top = self.scaled.level * self.scaled.unit / 2.0
-        bound = _FIRST
-        while bound <= _LAST:
-            if self.look(top / bound).settled:
-                break
-            bound *= _FACTOR
+    def _search(self, near: float | None) -> Look:
+        if near is not None:
+            for factor in (_FACTOR, 1.0, 1.0 / _FACTOR):
+                self.look(near * factor)
+        else:
+            top = self.scaled.level * self.scaled.unit / 2.0
+            bound = _FIRST
+            while bound <= _LAST:
+                if self.look(top / bound).settled:
+                    break
+                bound *= _FACTOR
         for _ in range(_FARTHER):
             alphas = [look.alpha for look in self.looks]
             best = self.best()

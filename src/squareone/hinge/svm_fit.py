@@ -39,7 +39,8 @@ def fit_svm(
         scaled = ScaledSystem.of(task, rng)
     search = AlphaSearch(scaled, task, progress)
     with plan.stage(progress, "path"):
-        chosen = search.choose()
+        near = widths[-1].look.alpha if widths else np.nan
+        chosen = search.choose(float(near) if np.isfinite(near) else None)
     with search.cores(), plan.stage(progress, "leave-one-out"):
         chosen = _settled(search, chosen)
     _warn_of_gaps(search, task)

@@ -133,7 +133,7 @@ class HingePathDisplay(Display):
             if rows.any():
                 at = self.alphas[rows], self.errors[rows]
                 ax.plot(*at, label=name, markerfacecolor=face, **dots)
-        label = f"chosen λ = {self.chosen:.3g}"
+        label: str | None = f"chosen λ = {self.chosen:.3g}"
         if np.isfinite(self.chosen_error):
             mark = {"label": label, "linestyle": "none", "zorder": 4, **CHOSEN}
             ax.plot(self.chosen, self.chosen_error, **mark)
