@@ -89,7 +89,8 @@ class SVMClassifier(ClassificationMixin):
     scoring : str, callable or None, default=None
         A scikit-learn scorer of classes or decision values of rows that were left out, for λ; None
         means minus the share of errors, and of equal ones the least mean loss. A width is always
-        chosen by the mean loss.
+        chosen by the errors of rows that were left out, in which one that is right or wrong by less
+        than ½ is a part of an error.
     validation_fraction : float, default=0.1
         Share of the rows held out by ``criterion="holdout"``.
     class_weight : dict, "balanced" or None, default=None

@@ -24,6 +24,8 @@ _FIRST, _LAST, _FACTOR = 1.0 / 16.0, 1024.0, 4.0
 _FARTHER = 4
 # Rows up to which a second core is no gain.
 _SMALL_ROWS = 1500
+# What a row has to be right by to be no part of an error.
+_SOFT = 0.5
 # How far the hinge is rounded off at first where a λ is solved again, more exactly.
 _AGAIN = 0.04
 #: The gap of solutions from which exact leave-one-out values are taken.
@@ -65,6 +67,8 @@ class Look:
         The mean loss of the left-out values.
     error : float
         The share of errors.
+    soft_error : float
+        The same where a row near the boundary is a part of one.
     """
 
     alpha: float
@@ -73,6 +77,7 @@ class Look:
     score: float = np.nan
     loss: float = np.nan
     error: float = np.nan
+    soft_error: float = np.inf
 
     @property
     def rank(self) -> tuple[float, float]:
@@ -232,13 +237,16 @@ class AlphaSearch:
         weights = np.ones(rows.size) if w is None else w[rows].astype(np.float64)
         total = float(weights.sum())
         error = float(weights @ errors(left_out.values, Y, task)) / total
+        soft = float(weights @ soft_errors(left_out.values, Y, task)) / total
         slack = np.maximum(1.0 - Y * left_out.values, 0.0)
         slack = np.where(Y != 0, slack * slack if task.squared else slack, 0.0)
         loss = float(weights @ slack.mean(axis=1)) / total
         score = -error
         if task.scorer is not None:
             score = task.scorer(rows, left_out.values, lambda: left_out.values, None)
-        return replace(look, left_out=left_out, score=score, loss=loss, error=error)
+        return replace(
+            look, left_out=left_out, score=score, loss=loss, error=error, soft_error=soft
+        )
 
     def best(self) -> Look:
         """The best of all looks; of equal ones the one of the largest λ."""
@@ -300,6 +308,21 @@ def errors(values: Array, Y: Array, task: SVMTask) -> Array:
     if targets.exclusive:
         return (targets.decisions(values).argmax(axis=1) != targets.class_numbers(Y)).astype(float)
     return ((values > 0) != (Y > 0)).mean(axis=1)
+
+
+def soft_errors(values: Array, Y: Array, task: SVMTask) -> Array:
+    """Errors (n,) that go from one to zero between −½ and ½ of what a row is right by.
+
+    Of few rows hardly any is an error; many more are near the boundary.
+    """
+    targets = task.targets
+    if targets.exclusive:
+        decisions, own = targets.decisions(values), targets.truth(Y)
+        others = np.where(own, -np.inf, decisions).max(axis=1)
+        margins = 0.5 * (np.where(own, decisions, 0.0).sum(axis=1) - others)[:, None]
+    else:
+        margins = Y * values
+    return np.clip(0.5 - margins / (2.0 * _SOFT), 0.0, 1.0).mean(axis=1)
 
 
 def _rows_of(task: SVMTask, rows: Array) -> SVMTask:

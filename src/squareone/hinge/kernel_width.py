@@ -35,9 +35,10 @@ class WidthLook:
 def choose_width(
     task: SVMTask, name: str, rng: np.random.RandomState, progress: Progress
 ) -> tuple[Kernel, list[WidthLook]]:
-    """The kernel with its width ``name`` set, by the mean loss of left-out values.
+    """The kernel with its width ``name`` set, by the soft error of left-out values.
 
-    The number of errors of few rows would be too coarse. The last look is the best one.
+    The number of errors of few rows is too coarse, and the mean loss, most of which is of rows that
+    are no errors, prefers widths that are too large. The last look is the best one.
 
     **Cost**: some 20 fits to at most 700 rows, and two or three to at most 2,000.
     """
@@ -52,7 +53,7 @@ def choose_width(
     for octave in _OCTAVES:
         at(octave, None)
     while True:
-        best = min(looks, key=lambda octave: looks[octave].look.loss)
+        best = min(looks, key=lambda octave: looks[octave].look.soft_error)
         beyond = best - 1.0 if best == min(looks) else best + 1.0
         if beyond in looks or abs(beyond) > _FARTHEST:
             break
@@ -61,7 +62,7 @@ def choose_width(
     if np.isfinite(near):
         for octave in (best - _HALF, best + _HALF):
             at(octave, near / np.array(_AROUND))
-    best = min(looks, key=lambda octave: looks[octave].look.loss)
+    best = min(looks, key=lambda octave: looks[octave].look.soft_error)
     tried = list(looks.values())
     near = looks[best].look.alpha
     if task.n > few.n and np.isfinite(near):
@@ -71,7 +72,7 @@ def choose_width(
         while best > -_FARTHEST:
             sigma = unit * 2.0 ** (best - _HALF)
             smaller = _tried(more, name, sigma, np.array([near]), progress)
-            if smaller.look.loss >= again[-1].look.loss:
+            if smaller.look.soft_error >= again[-1].look.soft_error:
                 again.insert(0, smaller)
                 break
             again.append(smaller)
@@ -89,7 +90,7 @@ def _tried(
     try:
         scaled = ScaledSystem.of(replace(task, kernel=kernel))
     except (ScaleError, SingularSystemError):
-        return WidthLook(float(sigma), task.n, Look(np.nan, [], None, -np.inf, np.inf, 1.0))
+        return WidthLook(float(sigma), task.n, Look(np.nan, [], None, -np.inf))
     if alphas is None:
         alphas = scaled.level * scaled.unit / (2.0 * np.array(_LEVELS))
     if task.alphas is not None:  # as near to these as may be, or spread over all of them
@@ -101,7 +102,7 @@ def _tried(
     with search.progress.stage("width"), search.cores():
         for alpha in np.sort(alphas)[::-1]:
             look = search.look(float(alpha))
-            if best is not None and look.loss >= best.loss:
+            if best is not None and look.soft_error >= best.soft_error:
                 break
             best = look
     assert best is not None
