@@ -34,6 +34,8 @@ _SHIFT = 1e-11
 _ROUNDING = 1e-9
 # Changes of sets of all rows at once, and of one row at a time, after which it is given up.
 _BLOCK_STEPS, _MOST_STEPS = 12, 1000
+# Changes in a row without a step, which is this part of the way, after which it is, too.
+_MOST_WAITS, _NO_STEP = 20, 1e-14
 # Numbers of the screened moves that are held at a time.
 _BLOCK_NUMBERS = 1_000_000
 # The gap to which a row is solved anew where pivots have failed, and the width of the corner then.
@@ -405,7 +407,7 @@ def _followed(tableau: Tableau, row: int) -> tuple[float, float] | None:
     signs, upper = tableau.signs, tableau.upper
     has_condition = upper > 0
     has_condition[row] = False
-    t = 0.0
+    t, waited = 0.0, 0
     for _ in range(_MOST_STEPS):
         states = _moved_states(tableau, row, free, full)
         if states is None:
@@ -424,6 +426,9 @@ def _followed(tableau: Tableau, row: int) -> tuple[float, float] | None:
         if t + steps[first] >= 1.0:
             return _settled_value(tableau, row, states[0] + states[1], free, full)
         t += float(steps[first])
+        waited = 0 if steps[first] > _NO_STEP else waited + 1
+        if waited > _MOST_WAITS:  # rows that are equal may go round in circles
+            return None
         was_free = free[first]
         full[first] = bool(was_free and to_bound[first])
         free[first] = not was_free
