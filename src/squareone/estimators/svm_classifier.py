@@ -161,7 +161,7 @@ class SVMClassifier(ClassificationMixin):
     changes. With the linear kernel on more rows than features, features take the place of the
     matrix; with m centers nmd multiplications and nm² flops once, nm numbers, and systems of the
     free rows or of m features, whichever are fewer. Rows of a stream are then read block by block
-    and never held. Where exact leave-one-out values would take more than 10¹² flops, λ is chosen by
+    and never held. Where exact leave-one-out values would take more than 10¹¹ flops, λ is chosen by
     the estimate, and left-out values are those of five folds.
 
     References

@@ -40,8 +40,9 @@ _MOST_WAITS, _NO_STEP = 20, 1e-14
 _BLOCK_NUMBERS = 1_000_000
 # The gap to which a row is solved anew where pivots have failed, and the width of the corner then.
 _REFIT_TOLERANCE, _NEAR = 1e-10, 1e-3
-# Numbers and flops that exact values may take where there are features in place of a matrix.
-_MOST_NUMBERS, _MOST_FLOPS = 4e8, 1e12
+# Numbers and operations that exact values may take where there are features in place of a matrix,
+# and those of a change of sets for a row and a support vector.
+_MOST_NUMBERS, _MOST_FLOPS, _OF_CHANGES = 4e8, 1e11, 1000
 
 
 @dataclass(frozen=True)
@@ -242,7 +243,8 @@ def too_costly(system: KernelSystem, solutions: Sequence[ColumnSolution]) -> boo
     """Whether exact values take more numbers or flops than are worth it, beside an estimate."""
     free = [int(np.count_nonzero(each.sets()[0])) for each in solutions]
     supports = [int(np.count_nonzero(each.point.coefficients)) for each in solutions]
-    flops = sum(2.0 * system.n * b * s for b, s in zip(free, supports, strict=True))
+    pairs = zip(free, supports, strict=True)
+    flops = sum(2.0 * system.n * (b + _OF_CHANGES) * s for b, s in pairs)
     return 4.0 * system.n * max(free) > _MOST_NUMBERS or flops > _MOST_FLOPS
 
 
