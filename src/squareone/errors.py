@@ -17,6 +17,7 @@ __all__ = [
     "FileFormatError",
     "IdentifierWarning",
     "IllConditionedWarning",
+    "JournalError",
     "MemoryLimitError",
     "NotPositiveSemidefiniteError",
     "ScaleError",
@@ -54,6 +55,10 @@ class ExportError(RuntimeError):
 
 class FileFormatError(ValueError):
     """A file cannot be loaded: it is no model, is damaged or contradicts itself, or is too new."""
+
+
+class JournalError(RuntimeError):
+    """The file of a labelling session cannot be opened, read or written; the message says why."""
 
 
 class CellError(ValueError):
