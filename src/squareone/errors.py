@@ -20,6 +20,7 @@ __all__ = [
     "JournalError",
     "MemoryLimitError",
     "NotPositiveSemidefiniteError",
+    "ReservedRowError",
     "ScaleError",
     "ScaleWarning",
     "SingularSystemError",
@@ -59,6 +60,10 @@ class FileFormatError(ValueError):
 
 class JournalError(RuntimeError):
     """The file of a labelling session cannot be opened, read or written; the message says why."""
+
+
+class ReservedRowError(ValueError):
+    """A row that is kept for the audit of a labelling session was asked for out of its turn."""
 
 
 class CellError(ValueError):

@@ -97,7 +97,7 @@ class Answers:
         elif event.row is not None and event.kind in (*ANSWERS, "imported"):
             if event.label is not None:
                 self._name(event.label)
-            if event.kind in ANSWERS:
+            if event.kind in ANSWERS and not _of_others(event):
                 self._done.append(event)
             if event.detail.get("why") == REPEAT:
                 self.repeats.append(event)
@@ -127,7 +127,7 @@ class Answers:
         said = self._said[row]
         self.standing.pop(row, None)
         if said:
-            last = said[-1]
+            last = ([event for event in said if not _of_others(event)] or said)[-1]
             self.standing[row] = RowAnswer(last.kind, last.label, last)
 
     # --- what it amounts to ---
@@ -214,3 +214,8 @@ class Answers:
     def without_label(self, kind: str) -> int:
         """Rows that were skipped, or could not be told."""
         return sum(answer.kind == kind for answer in self.standing.values())
+
+
+def _of_others(event: Event) -> bool:
+    """Whether it was merged from another file."""
+    return bool(event.detail.get("merged"))
