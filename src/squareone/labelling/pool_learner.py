@@ -191,16 +191,14 @@ class PoolLearner:
             self.model, self._snapshots, begun = None, {}, 0
         self.pairs, self.classes = pairs, classes
         if len(classes) < _FEWEST_CLASSES:
-            self.model = None
             return
-        if self.model is None:
-            X = self.features.rows([])
-            self.model = self.rule.model(self.features.kernel)
-            self.model.start(np.array(classes, dtype=object), X.shape[1])
         while begun < len(pairs):
             end = min(len(pairs), begun - begun % _STEP + _STEP)
             part = pairs[begun:end]
             X = self.features.rows([place for place, _ in part])
+            if self.model is None:
+                self.model = self.rule.model(self.features.kernel)
+                self.model.start(np.array(classes, dtype=object), X.shape[1])
             self.model.partial_fit(X, np.array([label for _, label in part], dtype=object))
             begun = end
             if not begun % _STEP:

@@ -180,13 +180,13 @@ class Session:
     >>> table = {"text": [f"{word} {i}" for i in range(40) for word in ("cheap offer", "dear Ann")]}
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     with Session(table, folder + "/a.db", text="text", labels=["spam", "ham"]) as session:
-    ...         for _ in range(20):
+    ...         for _ in range(12):
     ...             question = session.next()
     ...             offer = "offer" in session.cells(question.place)["text"]
     ...             _ = session.answer(question, "spam" if offer else "ham")
     ...         place = next(p for p in range(80) if p not in session.audit_places)
     ...         (sum(session.counts().values()), session.guess(place).label)
-    (20, 'spam')
+    (12, 'spam')
     """
 
     def __init__(
