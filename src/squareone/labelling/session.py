@@ -690,6 +690,10 @@ class Session:
             names = [self.identifier, *names]
         return {name: self.table.column(name)[place].as_py() for name in names}
 
+    def place_of(self, row: RowKey) -> int | None:
+        """Where a row with events is; None where it is not in the table."""
+        return self._place.get(row)
+
     def standing(self, place: int) -> tuple[str, str | None] | None:
         """What stands of a row: the kind of answer and the label; None where nothing does."""
         found = self.answers.standing.get(self.identities.row(place))
