@@ -99,7 +99,7 @@ def write_export(session: Session, name: str, file: BinaryIO) -> str:
     ...         print(write_export(session, "labels.csv", file))
     1 cell that starts like a formula has a ' in front, so that no spreadsheet computes it.
     >>> print(file.getvalue().decode().splitlines()[1][:13])
-    "1","'=1+1","
+    1,"'=1+1","a"
     """
     if name not in EXPORTS:
         msg = f"{name!r}: one of {', '.join(EXPORTS)} is expected"
@@ -199,9 +199,7 @@ def _csv(table: Any, file: BinaryIO) -> str:
     if not count:
         return ""
     if count == 1:
-        return (
-            "1 cell that starts like a formula has a ' in front, so that no spreadsheet computes it."
-        )
+        return "1 cell that starts like a formula has a ' in front, so that no spreadsheet computes it."
     return (
         f"{count:,} cells that start like formulas have a ' in front, so that no spreadsheet "
         "computes them."
@@ -320,9 +318,7 @@ def _predictions(session: Session) -> tuple[Any, str]:
         guesses += [str(label) for label in model.predict(cells)]
     columns: dict[str, Any] = {"row": np.arange(1, n + 1)}
     if session.identifier is not None:
-        columns[_free(session.identifier, list(columns))] = session.table.column(
-            session.identifier
-        )
+        columns[_free(session.identifier, list(columns))] = session.table.column(session.identifier)
     columns[_free("prediction", list(columns))] = guesses
     for place, name in enumerate(names):
         columns[_free(f"probability of {name}", list(columns))] = shares[:, place]
@@ -388,7 +384,7 @@ def _report(session: Session, file: BinaryIO) -> str:
     body = "\n".join(parts)
     file.write(
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+        '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; '
         "style-src 'unsafe-inline'\">"
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>Labels spent, labels saved</title><style>{_STYLE}</style></head>"

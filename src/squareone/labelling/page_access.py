@@ -135,9 +135,7 @@ class Guard:
         The path that takes tokens.
     """
 
-    def __init__(
-        self, app: Any, access: Access, public: Iterable[str], exchange: str
-    ) -> None:
+    def __init__(self, app: Any, access: Access, public: Iterable[str], exchange: str) -> None:
         self.app, self.access = app, access
         self.public, self.exchange = frozenset(public), exchange
 
@@ -176,9 +174,7 @@ class Guard:
         data = path.startswith("/api/") or method == "POST"
         if data and one("sec-fetch-site") != "same-origin":
             return 403, "only the page itself may ask for this"
-        if method == "POST" and (
-            one("origin") != self.access.origin or one(OWN_HEADER) != "1"
-        ):
+        if method == "POST" and (one("origin") != self.access.origin or one(OWN_HEADER) != "1"):
             return 403, "only the page itself may do this"
         open_to_all = (path in self.public and method in _SAFE) or (
             path == self.exchange and method == "POST"

@@ -242,7 +242,7 @@ class PageServer:
             "notes": self.notes + self.session.notes,
             "rows": self.session.identities.n,
             "exports": list(EXPORTS),
-            **self._counts(),
+            "counts": self._counts(),
         }
 
     def _figures(self, given: dict[str, Any]) -> dict[str, Any]:
@@ -262,7 +262,11 @@ class PageServer:
         found = []
         for place in places:
             cells = self.session.cells(place)
-            shown = cells[self.session.text] if self.session.text else " · ".join(map(str, cells.values()))
+            shown = (
+                cells[self.session.text]
+                if self.session.text
+                else " · ".join(map(str, cells.values()))
+            )
             found.append(
                 {
                     "row": place + 1,

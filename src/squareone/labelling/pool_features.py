@@ -142,8 +142,9 @@ class ColumnFeatures(PoolFeatures):
         return [self.encoder]
 
 
-def features_of(table: Any, text: str | None, columns: Sequence[str], order: Array,
-                budget: float) -> PoolFeatures:
+def features_of(
+    table: Any, text: str | None, columns: Sequence[str], order: Array, budget: float
+) -> PoolFeatures:
     """Features of a column of text, or of columns."""
     if text is not None:
         return TextFeatures(table.select([text]), order, budget)

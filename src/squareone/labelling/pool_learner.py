@@ -46,7 +46,7 @@ class RuleSettings:
 
     strategy: str = "deterministic"
     count: str = "labels"
-    k: float = 0.1
+    k: float = 0.3
     b: float = 0.1
     alpha: float = 0.1
     seed: int = 0

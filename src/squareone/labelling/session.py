@@ -156,8 +156,9 @@ class Session:
         Who answers; by default the name of the account.
     memory : str or float, optional
         What features may take; by default a quarter of what is free.
-    learner : optional
-        What learns; by default a :class:`.PoolLearner` in this process.
+    learner : callable, optional
+        Of the session, gives what learns: something with the methods of :class:`.PoolLearner`,
+        which it is by default.
 
     Attributes
     ----------
@@ -176,17 +177,18 @@ class Session:
     Examples
     --------
     >>> import tempfile
-    >>> from squareone.labelling import Session
+    >>> from squareone.labelling import Question, Session
     >>> table = {"text": [f"{word} {i}" for i in range(40) for word in ("cheap offer", "dear Ann")]}
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     with Session(table, folder + "/a.db", text="text", labels=["spam", "ham"]) as session:
-    ...         for _ in range(12):
-    ...             question = session.next()
+    ...         while isinstance(question := session.next(), Question):
     ...             offer = "offer" in session.cells(question.place)["text"]
     ...             _ = session.answer(question, "spam" if offer else "ham")
     ...         place = next(p for p in range(80) if p not in session.audit_places)
-    ...         (sum(session.counts().values()), session.guess(place).label)
-    (12, 'spam')
+    ...         print(question.kind, len(session.predict(range(80))))
+    ...         print(session.guess(place).label, sum(session.counts().values()) < 40)
+    ended 80
+    spam True
     """
 
     def __init__(
@@ -228,8 +230,9 @@ class Session:
                 features = features_of(
                     self.table, text, self.columns, self.order, feature_budget(memory)
                 )
-                learner = PoolLearner(features, settings)
-            self.learner = learner
+                self.learner: Any = PoolLearner(features, settings)
+            else:
+                self.learner = learner(self)
             self._tell_learner(True)
         except BaseException:
             self.journal.close()

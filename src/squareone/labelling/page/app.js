@@ -288,7 +288,7 @@ async function begin() {
   listen();
   show(null);
   const found = await get('state');
-  Object.assign(state, { labels: found.labels, exports: found.exports, rows: found.rows, given: found.given, counts: found.counts ?? found.labels });
+  Object.assign(state, { labels: found.labels, exports: found.exports, rows: found.rows, given: found.counts.given, counts: found.counts.labels });
   at('title').textContent = `Labels of ${found.title}`;
   document.title = `${found.title}: squareone label`;
   at('instructions-text').textContent = found.instructions;
