@@ -48,8 +48,8 @@ def run(path: str, options: dict[str, Any], console: Console) -> None:
     kind = network_folder(journal.absolute().parent)
     if kind is not None:
         console.note(
-            f"{journal} is on a folder of another machine ({kind}), whose locks may not hold: label "
-            "on a disk of this machine, or make sure that nobody else has it open"
+            f"{journal} is on a folder of another machine ({kind}), whose locks may not hold: "
+            "label on a disk of this machine, or make sure that nobody else has it open"
         )
     labels, column = _labels(file, options.get("labels"))
     with _session(path, file.table, journal, labels, column, options, bool(wanted)) as session:

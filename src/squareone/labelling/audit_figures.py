@@ -53,7 +53,7 @@ def clopper_pearson(successes: int, trials: int, error: float) -> tuple[float, f
 
 
 def looks_up_to(count: int) -> list[int]:
-    """Audit rows at all looks there were after ``count`` of them: 25, 50, 100 …
+    """Audit rows at all looks there were after ``count`` of them, as 25, 50 and 100.
 
     Examples
     --------

@@ -480,7 +480,7 @@ def _take(handle: int) -> None:
 
 
 def network_folder(path: str | os.PathLike[str], mounts: str | None = None) -> str | None:
-    """The kind of file system a file is on where another machine serves it; None elsewhere.
+    r"""The kind of file system a file is on where another machine serves it; None elsewhere.
 
     Parameters
     ----------
@@ -491,7 +491,7 @@ def network_folder(path: str | os.PathLike[str], mounts: str | None = None) -> s
     Examples
     --------
     >>> from squareone.labelling.journal import network_folder
-    >>> network_folder("/home/ann/a.db", "disk / ext4 rw 0 0\\nserver:/h /home nfs4 rw 0 0")
+    >>> network_folder("/home/ann/a.db", "disk / ext4 rw 0 0\nserver:/h /home nfs4 rw 0 0")
     'nfs4'
     """
     found = os.path.realpath(os.fsdecode(path))

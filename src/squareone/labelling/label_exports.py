@@ -199,7 +199,10 @@ def _csv(table: Any, file: BinaryIO) -> str:
     if not count:
         return ""
     if count == 1:
-        return "1 cell that starts like a formula has a ' in front, so that no spreadsheet computes it."
+        return (
+            "1 cell that starts like a formula has a ' in front, so that no spreadsheet computes "
+            "it."
+        )
     return (
         f"{count:,} cells that start like formulas have a ' in front, so that no spreadsheet "
         "computes them."
@@ -340,7 +343,8 @@ def _predictions_parquet(session: Session, file: BinaryIO) -> str:
 
 _STYLE = """
 :root { color-scheme: light dark; }
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 44rem; margin: 0 auto; padding: 1.5rem 1rem; }
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 44rem; margin: 0 auto; }
+main { padding: 1.5rem 1rem; }
 table { border-collapse: collapse; } th, td { text-align: left; padding: .3rem 1rem .3rem 0; }
 td { font-variant-numeric: tabular-nums; }
 """

@@ -82,6 +82,9 @@ class LearnerProcess:
         self._ended_at = -1  # which labels the learner knew when its walk ended
         self.failed: str | None = None
         self._on_news = on_news
+        self._order, self._given = order, 0
+        self._heard = False  # whether the process has found anything yet
+        self._begun = False  # whether there is something to learn from
         self._found: deque[Candidate] = deque()
         self._waiting: dict[int, Future[Any]] = {}
         self._number, self._version = 0, 0
@@ -111,17 +114,27 @@ class LearnerProcess:
     ) -> None:
         """Know these labels; returns at once."""
         self._version += 1
+        self._begun = len({label for _, label in pairs}) > 1
         self._send("update", (self._version, list(pairs), list(classes), set(settled)))
 
     def candidates(self, wanted: int) -> list[Candidate]:
         """Rows that are worth asking, of those that were found already."""
-        found = []
+        found: list[Candidate] = []
         with self._mutex:
             while self._found and len(found) < wanted:
                 found.append(self._found.popleft())
         if found:
             self._send("more", len(found))
+        elif not self._heard and not self._begun:
+            found = self._first_rows(wanted)
         return found
+
+    def _first_rows(self, wanted: int) -> list[Candidate]:
+        """While the process starts, and nothing can be learned yet, any row is worth asking."""
+        first, self._given = self._given, min(self._given + wanted, self._order.size)
+        return [
+            Candidate(int(self._order[at]), 1.0, 1, at, at, 0) for at in range(first, self._given)
+        ]
 
     @property
     def ended(self) -> bool:
@@ -186,6 +199,7 @@ class LearnerProcess:
             if what == "found":
                 version, candidates, walk, at, ended = about
                 with self._mutex:
+                    self._heard = True
                     self._found.extend(candidates)
                     self.walk, self.at = walk, at
                     self._ended_at = version if ended else -1

@@ -1,4 +1,4 @@
-"""Pool features: the rows of a table as numbers, made when they are needed, and kept while they fit.
+"""Pool features: the rows of a table as numbers, made when they are needed, kept while they fit.
 
 Text becomes hashed words with the weights of their rarity, columns what
 :class:`~squareone.tables.TableEncoder` makes of them.
@@ -26,8 +26,8 @@ BLOCK = 512
 _HASHES = 2**18
 # Rows from which the rarity of words is counted, and from which a width is.
 _COUNTED, _WIDTH_ROWS = 5_000, 500
-# Times the cells of a table that its encoded rows take.
-_LONGEST = 100_000  # characters of a text that are looked at
+# Characters of a text that are looked at.
+_LONGEST = 100_000
 
 
 class PoolFeatures(ABC):
@@ -70,7 +70,7 @@ class PoolFeatures(ABC):
         return self._made(self.table.take(np.asarray(places, np.int64)))
 
     def block(self, number: int) -> Any:
-        """Features of the rows ``order[number·BLOCK : (number + 1)·BLOCK]``, kept while they fit."""
+        """Features of the rows of a block of ``order``, which are kept while they fit."""
         if number in self._kept:
             return self._kept[number]
         found = self.rows(self.order[number * BLOCK : (number + 1) * BLOCK])
@@ -112,6 +112,7 @@ class TextFeatures(PoolFeatures):
         return self.weights.transform(self.words.transform(texts_of(table)))
 
     def model_steps(self) -> list[Any]:
+        """What hashes words, and what weighs them."""
         self.prepare()
         return [self.words, self.weights]
 
@@ -138,6 +139,7 @@ class ColumnFeatures(PoolFeatures):
         return np.asarray(self.encoder.transform(table))
 
     def model_steps(self) -> list[Any]:
+        """The encoder."""
         self.prepare()
         return [self.encoder]
 

@@ -403,9 +403,18 @@ class Session:
             if not found:
                 return None
             candidate = found[0]
-            if candidate.place not in settled:
+            if candidate.place not in settled and not self._skipped_in(candidate):
                 detail = {key: v for key, v in asdict(candidate).items() if key != "place"}
                 return Question(new_identifier(), candidate.place, "rule", detail)
+
+    def _skipped_in(self, candidate: Candidate) -> bool:
+        """Whether the row was skipped in this pass already."""
+        answer = self.answers.standing.get(self.identities.row(candidate.place))
+        return (
+            answer is not None
+            and answer.kind == "skip"
+            and answer.event.detail.get("walk") == candidate.walk
+        )
 
     def _pause(self) -> Pause:
         if not self.learner.ended:
@@ -422,8 +431,8 @@ class Session:
         if learned >= rows:
             return Pause("ended", f"All {rows:,} rows outside of the audit have been asked.")
         text = (
-            f"The rule went through all {rows:,} rows and asked about none: with {learned:,} labels "
-            "learned, no row is as uncertain as it asks for. That is no promise of any accuracy: "
+            f"The rule went through all {rows:,} rows and asked about none: with {learned:,} "
+            "labels learned, no row is as uncertain as it asks for. That is no promise of any accuracy: "
             "look at the audit. You can go on with audit rows, search for what may be rare, or "
             "review suspicious labels."
         )
