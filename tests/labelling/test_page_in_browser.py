@@ -1,4 +1,4 @@
-"""The page in a browser: labels by keyboard, undo, tabs, panels, names for screen readers, looks."""
+"""The page in a browser: labels by keyboard, undo, tabs, panels, screen readers, looks."""
 
 import base64
 import os
@@ -101,7 +101,7 @@ def test_a_hundred_labels_undo_to_the_start_and_resume(browser, page, folder):
     try:
         opened(browser, again.link)
         assert browser.find_element("id", "count").text.startswith(f"{len(labels)} of 400")
-        for i in range(100):
+        for _ in range(100):
             wait(browser, "!document.querySelector('#undo').disabled")
             press(browser, "u")
             wait(browser, "document.getElementById('spoken').textContent.startsWith('Undone')")
@@ -232,7 +232,8 @@ const paper = element => { for (let e = element; e; e = e.parentElement) {
   const c = getComputedStyle(e).backgroundColor;
   if (c !== 'rgba(0, 0, 0, 0)' && c !== 'transparent') return c; } return 'rgb(255, 255, 255)'; };
 let worst = [99, ''];
-for (const e of document.querySelectorAll('p, h1, h2, h3, td, th, dt, dd, button:enabled, kbd, label')) {
+const all = 'p, h1, h2, h3, td, th, dt, dd, button:enabled, kbd, label';
+for (const e of document.querySelectorAll(all)) {
   if (!e.checkVisibility() || e.closest(':disabled')) continue;
   const a = light(getComputedStyle(e).color), b = light(paper(e));
   const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);

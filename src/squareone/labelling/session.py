@@ -433,8 +433,8 @@ class Session:
         text = (
             f"The rule went through all {rows:,} rows and asked about none: with {learned:,} "
             "labels learned, no row is as uncertain as it asks for. That is no promise of any "
-            "accuracy: look at the audit. You can go on with audit rows, search for what may be rare, or "
-            "review suspicious labels."
+            "accuracy: look at the audit. You can go on with audit rows, search for what may be "
+            "rare, or review suspicious labels."
         )
         return Pause("ended", text)
 
