@@ -75,9 +75,9 @@ def test_a_column_of_labels_does_not_count():
 
 def test_identifiers_that_are_none_are_refused():
     table = pyarrow.table({"id": [1, 2, 1], "gap": [1, None, 3]})
-    with pytest.raises(TableFileError, match="row 3.*comes twice"):
+    with pytest.raises(TableFileError, match=r"row 3.*comes twice"):
         identities_of(table, "id")
-    with pytest.raises(TableFileError, match="row 2.*missing"):
+    with pytest.raises(TableFileError, match=r"row 2.*missing"):
         identities_of(table, "gap")
 
 
