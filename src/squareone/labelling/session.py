@@ -39,7 +39,7 @@ _MOST_AUDIT, _AUDIT_SHARE = 1_000, 5
 # Questions of which one is an audit row; and one a repeat, so many questions after its first time.
 _AUDIT_EVERY, _REPEAT_EVERY, _REPEAT_AT, REPEAT_AFTER = 8, 40, 39, 30
 #: Labels that were brought in and are learned, at most: a learner grows with their square.
-MOST_IMPORTED = 2_000
+MOST_IMPORTED = 1_000
 # The share of free memory that features may take, in bytes at most.
 _FEATURES_SHARE, _FEATURES_MOST = 0.25, 2.0 * 2**30
 # Rows that a search finds at most.
