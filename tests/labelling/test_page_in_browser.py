@@ -24,9 +24,11 @@ def folder(tmp_path_factory):
     return folder
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def page(folder):
-    page = Page(folder / "mails.csv", "--instructions", folder / "how.md")
+    """One for most tests, each of which begins with a link of its own."""
+    write_mails(folder / "more.csv", 400)
+    page = Page(folder / "more.csv", "--instructions", folder / "how.md")
     try:
         yield page
     finally:
@@ -80,7 +82,8 @@ def no_complaint(browser):
     assert found == []
 
 
-def test_a_hundred_labels_undo_to_the_start_and_resume(browser, page, folder):
+def test_a_hundred_labels_undo_to_the_start_and_resume(browser, folder):
+    page = Page(folder / "mails.csv")
     opened(browser, page.link)
     labels = {}
     for _ in range(100):
@@ -116,7 +119,7 @@ def test_a_hundred_labels_undo_to_the_start_and_resume(browser, page, folder):
 
 
 def test_two_tabs_never_show_the_same_row(browser, page):
-    opened(browser, page.link)
+    opened(browser, page.new_link())
     first = browser.current_window_handle
     browser.switch_to.new_window("tab")
     browser.get(f"http://127.0.0.1:{page.port}/")
@@ -136,7 +139,7 @@ def test_two_tabs_never_show_the_same_row(browser, page):
 
 
 def test_panels_keys_and_answers_beside_labels(browser, page):
-    opened(browser, page.link)
+    opened(browser, page.new_link())
     row = answered(browser, "d")
     press(browser, "?")
     wait(browser, "document.getElementById('help').open")
@@ -173,7 +176,7 @@ def test_panels_keys_and_answers_beside_labels(browser, page):
 
 
 def test_answers_wait_while_nobody_confirms(browser, page):
-    opened(browser, page.link)
+    opened(browser, page.new_link())
     page.process.send_signal(19)  # stopped: it holds the connection and says nothing
     try:
         for _ in range(3):
@@ -258,7 +261,7 @@ def emulate(browser, width, scheme):
 @pytest.mark.parametrize("width", [390, 1400])
 def test_it_looks_right(browser, page, width, scheme):
     emulate(browser, width, scheme)
-    opened(browser, page.link)
+    opened(browser, page.new_link())
     for _ in range(2):
         answered(browser, "1")
     names = [None, "help", "progress", "search", "review", "files"]

@@ -17,6 +17,8 @@ __all__ = ["cli", "main"]
 
 _TABLE = click.argument("table", type=click.Path(allow_dash=True), metavar="TABLE")
 _ISSUES = "squareone --debug shows where"
+# What only the page of ``squareone label`` needs.
+_OF_LABEL = ("starlette", "uvicorn")
 
 
 class Failure(click.ClickException):
@@ -51,7 +53,8 @@ class Commands(click.Group):
 def _words(error: Exception) -> str:
     """What an error says."""
     if isinstance(error, ImportError) and getattr(error, "name", None):
-        return f'{error.name} is not installed, which this needs: pip install "squareone[cli]"'
+        extra = "label" if error.name in _OF_LABEL else "cli"
+        return f'{error.name} is not installed, which this needs: pip install "squareone[{extra}]"'
     if isinstance(error, OSError) and error.strerror and error.filename:
         return f"{os.fsdecode(error.filename)}: {error.strerror}"
     if type(error).__module__.partition(".")[0] == "squareone":  # it says what to do
