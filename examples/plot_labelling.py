@@ -2,8 +2,9 @@
 Labels that are worth asking
 ============================
 
-A simulated person labels a table of 1,800 handwritten digits, pixel columns and all: is it a seven? The session asks
-where it is unsure; one question in eight is an audit row, which is never learned, and tells how good the model is.
+A simulated person says of handwritten digits whether they are sevens. The session asks where it is
+unsure; one question in eight is an audit row, which is never learned, and tells how good the model
+is.
 """
 
 import tempfile
@@ -18,7 +19,7 @@ from squareone.labelling import Question, Session
 X, y = load_digits(return_X_y=True)
 truth = np.where(y == 7, "seven", "other")
 names = [f"pixel {i}" for i in range(64)]
-table = pyarrow.table({name: column for name, column in zip(names, X.T, strict=True)})
+table = pyarrow.table(dict(zip(names, X.T, strict=True)))
 
 # %%
 # The person answers until a whole pass over the table asks nothing more; then some audit rows.

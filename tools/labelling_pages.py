@@ -26,6 +26,7 @@ PICTURES = {
 }
 _SPAM = ["offer", "prize", "click", "money", "winner", "free", "cheap", "deal"]
 _HAM = ["meeting", "report", "lunch", "project", "team", "review", "agenda", "draft"]
+_COMMON = ["the", "a", "for", "of", "to", "we", "you", "it", "is", "on"]
 _ANSWERS = 230
 
 
@@ -66,14 +67,11 @@ def answer(driver: Any, count: int) -> None:
     """Answer so many questions, or until there are none."""
     from selenium.webdriver.support.ui import WebDriverWait
 
-    ready = "return document.getElementById('saved').textContent !== '' || true"
-    shown = "return !document.querySelector('#labels button')?.disabled && !row.hidden"
+    shown = "return document.querySelector('#labels button')?.disabled === false"
     ended = "return !document.getElementById('pause-do').hidden && row.hidden"
     for _ in range(count):
         WebDriverWait(driver, 60, 0.02).until(
-            lambda d: (
-                d.execute_script(ready) and (d.execute_script(shown) or d.execute_script(ended))
-            )
+            lambda d: d.execute_script(shown) or d.execute_script(ended)
         )
         if driver.execute_script(ended):
             driver.find_element("id", "audit-only").click()
