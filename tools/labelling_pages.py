@@ -60,7 +60,9 @@ def browser(profile: str) -> Any:
     options.binary_location = shutil.which("chromium") or ""
     for flag in ("--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={profile}"):
         options.add_argument(flag)
-    return webdriver.Chrome(options=options, service=webdriver.ChromeService("chromedriver"))
+    return webdriver.Chrome(
+        options=options, service=webdriver.ChromeService(shutil.which("chromedriver") or "")
+    )
 
 
 def answer(driver: Any, count: int) -> None:

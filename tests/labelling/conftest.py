@@ -2,17 +2,16 @@
 
 import csv
 import json
-import os
 import random
 import re
-import shutil
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 
 import pytest
+
+from tests.browser import chromium
 
 pytest.importorskip("pyarrow")
 pytest.importorskip("starlette")
@@ -130,32 +129,8 @@ class Client:
 
 @pytest.fixture(scope="module")
 def browser():
-    """Debian's chromium without a window; where it has to be there, its absence is a failure."""
-    required = os.environ.get("SQUAREONE_BROWSER") == "required"
-    there = shutil.which("chromium") and shutil.which("chromedriver")
-    webdriver = pytest.importorskip("selenium.webdriver") if not required else None
-    if required:
-        from selenium import webdriver
-    if not there:
-        if required:
-            pytest.fail("chromium and its driver are expected: .ci/browser")
-        pytest.skip("no browser: .ci/browser installs one")
-    options = webdriver.ChromeOptions()
-    options.binary_location = shutil.which("chromium")
-    with tempfile.TemporaryDirectory() as profile:
-        for flag in (
-            "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run",
-            "--disable-background-networking", "--disable-component-update", "--disable-sync",
-            "--disable-dev-shm-usage", f"--user-data-dir={profile}",
-        ):  # fmt: skip
-            options.add_argument(flag)
-        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-        service = webdriver.ChromeService(shutil.which("chromedriver"))
-        driver = webdriver.Chrome(options=options, service=service)
-        try:
-            yield driver
-        finally:
-            driver.quit()
+    with chromium() as driver:
+        yield driver
 
 
 @pytest.fixture

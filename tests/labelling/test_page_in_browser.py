@@ -7,6 +7,7 @@ import re
 import pytest
 
 from squareone.labelling.journal import read_journal
+from tests.browser import CONTRAST, emulate
 
 from .conftest import Page, write_mails
 
@@ -227,34 +228,6 @@ for (const e of document.querySelectorAll('button, input, dialog, a, article, se
 }
 return unnamed;
 """
-_CONTRAST = """
-const channel = v => { v /= 255; return v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4; };
-const light = c => { const [r, g, b] = c.match(/[\\d.]+/g).map(Number);
-  return 0.2126 * channel(r) + 0.7152 * channel(g) + 0.0722 * channel(b); };
-const paper = element => { for (let e = element; e; e = e.parentElement) {
-  const c = getComputedStyle(e).backgroundColor;
-  if (c !== 'rgba(0, 0, 0, 0)' && c !== 'transparent') return c; } return 'rgb(255, 255, 255)'; };
-let worst = [99, ''];
-const all = 'p, h1, h2, h3, td, th, dt, dd, button:enabled, kbd, label';
-for (const e of document.querySelectorAll(all)) {
-  if (!e.checkVisibility() || e.closest(':disabled')) continue;
-  const a = light(getComputedStyle(e).color), b = light(paper(e));
-  const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
-  if (ratio < worst[0]) worst = [ratio, e.tagName + ' ' + e.textContent.slice(0, 40)];
-}
-return worst;
-"""
-
-
-def emulate(browser, width, scheme):
-    browser.execute_cdp_cmd(
-        "Emulation.setDeviceMetricsOverride",
-        {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500},
-    )
-    browser.execute_cdp_cmd(
-        "Emulation.setEmulatedMedia",
-        {"features": [{"name": "prefers-color-scheme", "value": scheme}]},
-    )
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -273,7 +246,7 @@ def test_it_looks_right(browser, page, width, scheme):
         inner, outer = browser.execute_script(f"return [{root}.scrollWidth, {root}.clientWidth]")
         assert inner <= outer <= width, "it scrolls sideways"
         assert browser.execute_script(_NAMES) == []
-        ratio, where = browser.execute_script(_CONTRAST)
+        ratio, where = browser.execute_script(CONTRAST)
         assert ratio >= 4.5, where
         _keep_picture(browser, f"{name or 'row'}_{width}_{scheme}")
         if name:

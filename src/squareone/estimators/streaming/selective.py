@@ -270,7 +270,7 @@ kernel_, n_features_in_, feature_names_in_
         >>> model = SelectiveSamplingClassifier(strategy="randomized", b=1.0)
         >>> model = model.partial_fit([[1.0, 0.0], [0.0, 1.0]], [0, 1])
         >>> model.query_probability([[1.0, 1.0], [1.0, 0.0]]).round(2)
-        array([1.  , 0.73])
+        array([1.  , 0.71])
         """
         record = self._recorded()
         number = record.engine.rounds if n_rounds is None else positive_count(n_rounds, "n_rounds")
