@@ -16,6 +16,7 @@ from sklearn import get_config
 from sklearn.utils import _array_api
 
 from ..devices.tensors import check_tensor, refuse_on_gpu
+from ..rows.checks import is_dask
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -42,7 +43,7 @@ class ArrayKind:
 
 def kind_of(A: Any) -> ArrayKind | None:
     """The kind of an array that is not NumPy's; None for all else, and without dispatch."""
-    if not get_config().get("array_api_dispatch") or isinstance(A, np.ndarray):
+    if not get_config().get("array_api_dispatch") or isinstance(A, np.ndarray) or is_dask(A):
         return None
     library, is_array = _array_api.get_namespace(A)
     if not is_array or _array_api._is_numpy_namespace(library):
@@ -51,7 +52,12 @@ def kind_of(A: Any) -> ArrayKind | None:
 
 
 def as_numpy(A: Any, name: str) -> Any:
-    """An array of another library as NumPy's; anything else as it is."""
+    """An array of another library as NumPy's; anything else as it is.
+
+    Beside X, which is read where it is, collections of Dask are computed: a number or two per row.
+    """
+    if is_dask(A):
+        return A if name == "X" else A.compute()
     check_tensor(A, name)
     kind = kind_of(A)
     if kind is None:
@@ -72,6 +78,10 @@ def follows_rows(method: Method) -> Method:
 
     @wraps(method)
     def of_rows(self: Any, X: Any, *args: Any, **named: Any) -> Any:
+        if is_dask(X):
+            from .lazy_predictions import lazily  # imported late: Dask is an extra
+
+            return lazily(self, method, X, args, named)
         kind = kind_of(X)
         if kind is None:
             _check_kind(self, method.__name__, None)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from ..arrays import Array, blocks
+from ..rows.block_sums import Keeper
 from .exact.weighting import Weighting
 
 if TYPE_CHECKING:
@@ -422,16 +423,6 @@ def shown_of(sample: Array | None, visitor: Visitor) -> Visitor:
 
 #: Arrays by name.
 State = dict[str, Array]
-
-
-class Keeper(Protocol):
-    """Who keeps states, and gives back the last one."""
-
-    def restored(self, stage: str) -> State | None:
-        """The last state that was kept of a stage; None where there is none."""
-
-    def keep(self, stage: str, state: Callable[[], State]) -> None:
-        """A state could be kept now; it is made if it is time."""
 
 
 class Forgetful:
