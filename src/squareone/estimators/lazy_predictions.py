@@ -8,7 +8,7 @@ from typing import Any
 
 import dask.array as da
 import numpy as np
-from dask import delayed
+from dask.delayed import delayed
 from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import Array

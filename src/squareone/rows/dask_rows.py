@@ -12,7 +12,7 @@ from scipy.sparse import issparse
 from ..arrays import Array
 from ..errors import RechunkWarning, UnrecoverableWarning
 from .base import rows_of
-from .checks import as_floats, float_type, not_numeric
+from .checks import float_type, not_numeric
 from .dask_tasks import client, later, results_in_order
 from .stream import Blocks, Stream, stacked
 
@@ -24,9 +24,9 @@ class DaskRows(Stream):
     """Rows of a Dask array or data frame (n, d), of which tasks make sums where they are.
 
     What is asked of rows becomes tasks on the user's scheduler, one for each group of rows. Groups
-    are fixed by the number of rows and features alone, and their sums are added in a fixed tree: the
-    same bits come out whatever the chunks, the workers and their number, and from the same rows in
-    a file.
+    are fixed by the number of rows and features alone, and their sums are added in a fixed tree:
+    the same bits come out whatever the chunks, the workers and their number, and from the same rows
+    in a file.
 
     Parameters
     ----------

@@ -7,8 +7,9 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-import dask
 import numpy as np
+from dask.base import compute, get_scheduler
+from dask.delayed import delayed
 
 from ..arrays import Array, blocks
 from ..threads import one_core
@@ -35,7 +36,7 @@ _AHEAD, _LEAST_AHEAD = 2, 8
 
 def later(function: Callable[..., Any], *arguments: Any) -> Any:
     """A call as a task; arguments that are tasks are its inputs."""
-    return dask.delayed(function, pure=False)(*arguments)
+    return delayed(function, pure=False)(*arguments)
 
 
 def as_task(value: Any) -> Any:
@@ -82,8 +83,9 @@ def sum_by_tasks(
     """
     n, within = rows.shape[0], group_rows(rows.shape[1], rows.sparse)
     so_far = SumOnTheWay.restored(keeper)
-    if so_far.rows < n:  # a group that was begun is summed again
-        so_far.rows, so_far.begun = so_far.rows - so_far.rows % within, None
+    if so_far.rows == n:
+        return so_far.tree.total()
+    so_far.rows, so_far.begun = so_far.rows - so_far.rows % within, None  # it is begun again
     first, shared = so_far.rows // within, as_task(start)
     groups = blocks(n, within)
     totals = [
@@ -150,7 +152,7 @@ def client() -> Any:
     distributed = sys.modules.get("distributed")
     if distributed is None:
         return None
-    found = getattr(dask.base.get_scheduler(), "__self__", None)
+    found = getattr(get_scheduler(), "__self__", None)
     return found if isinstance(found, distributed.Client) else None
 
 
@@ -162,7 +164,7 @@ def results_in_order(tasks: Sequence[Any], ahead: int | None = None) -> Iterator
     cluster = client()
     if cluster is None:
         for part in blocks(len(tasks), ahead or _LEAST_AHEAD):
-            yield from dask.compute(*tasks[part])
+            yield from compute(*tasks[part])
         return
     before = _workers(cluster)
     threads = sum(int(each["nthreads"]) for each in before.values())

@@ -19,8 +19,16 @@ from .stream import Blocks, Stream, rows_among
 # Numbers in a block: large enough for products at full speed, small beside any machine's memory.
 _NUMBERS = 1_048_576
 # What a view of a stream has from it.
-_VIEWED = ("_source", "_remedy", "_reads_ahead", "by_tasks")
-_VIEWED += ("shape", "dtype", "sparse", "feature_names")
+_VIEWED = (
+    "_source",
+    "_remedy",
+    "_reads_ahead",
+    "by_tasks",
+    "shape",
+    "dtype",
+    "sparse",
+    "feature_names",
+)
 # Rows in a block: at least, and of sparse rows, which may have any number of features.
 _FEWEST, _SPARSE = 1024, 8192
 
