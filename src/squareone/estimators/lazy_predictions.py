@@ -32,7 +32,7 @@ def lazily(
         raise ValueError(msg)
     if not frame and len(X.chunks[1]) > 1:
         X = X.rechunk({1: -1})
-    first = X._meta_nonempty if frame else np.zeros((2, width), X.dtype)
+    first = _two_rows(X) if frame else np.zeros((2, width), X.dtype)
     example = method(estimator, first, *args, **named)
     several = isinstance(example, tuple)
     model = delayed(copy(estimator), pure=False, traverse=False)
@@ -45,6 +45,14 @@ def lazily(
         return _stacked(answers, lengths, example)
     columns = range(len(example))
     return tuple(_stacked([each[j] for each in answers], lengths, example[j]) for j in columns)
+
+
+def _two_rows(X: Any) -> Any:
+    """A data frame with the columns of a Dask data frame, and zeros for numbers."""
+    found = X._meta_nonempty.copy()
+    for name in found.select_dtypes("number").columns:
+        found[name] = 0
+    return found
 
 
 def _stacked(answers: list[Any], lengths: Any, example: Array) -> Any:

@@ -51,7 +51,7 @@ class DaskRows(Stream):
     """
 
     _remedy = "Its chunks have to be the same in every pass"
-    _reads_ahead = True
+    _reads_ahead = False  # tasks for the next blocks are on their way already
     by_tasks = True
 
     def __init__(self, X: Any) -> None:
