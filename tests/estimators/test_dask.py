@@ -358,7 +358,7 @@ def test_two_fits_at_once(cluster):
         assert_equal_bits(found[solver], fitted(solver, array()))
 
 
-class Stopped(Exception):
+class StoppedError(Exception):
     """Raised in the middle of a fit."""
 
 
@@ -372,11 +372,11 @@ def test_a_checkpoint_goes_on_elsewhere(interrupted_in, tmp_path, monkeypatch):
         keep(self, stage, state)
         seen.append(int(state()["rows"]))
         if seen[-1] >= 500:
-            raise Stopped
+            raise StoppedError
 
     monkeypatch.setattr(checkpoints.Checkpoint, "keep", keep_some)
     first = stream() if interrupted_in == "stream" else array()
-    with pytest.raises(Stopped):
+    with pytest.raises(StoppedError):
         fitted("rectangle", first, checkpoint=path)
     monkeypatch.setattr(checkpoints.Checkpoint, "keep", keep)
     assert path.exists()
