@@ -113,7 +113,11 @@ class Rows(KernelRows):
     ----------
     X : array (n, d), CSR matrix or Stream
         As they came: never changed, and never copied as a whole unless somebody asks for that.
+    by_tasks : bool
+        Whether they are elsewhere, and questions go to them as tasks of Dask.
     """
+
+    by_tasks: bool = False
 
     @property
     @abstractmethod

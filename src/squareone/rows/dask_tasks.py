@@ -60,9 +60,12 @@ def sum_of_group(start: Start, rows: Any, size: int, beside: Sequence[Array | No
         return sums.take()
 
 
-def _answers_of_group(ask: Callable[[Any], Any], rows: Any, size: int) -> list[Any]:
+def _answers_of_group(
+    ask: Callable[..., Any], rows: Any, size: int, beside: Sequence[Array | None]
+) -> list[Any]:
     with one_core():
-        return [ask(block) for _, block in rows_of(rows).row_blocks(size)]
+        blocks = rows_of(rows).row_blocks(size)
+        return [ask(block, *some_of(beside, part)) for part, block in blocks]
 
 
 # --- what is asked ---
@@ -127,13 +130,13 @@ def _node(totals: list[Any]) -> Any:
 
 
 def answers_of_tasks(
-    rows: Any, ask: Callable[[Any], Any], size: int
+    rows: Any, ask: Callable[..., Any], beside: Sequence[Array | None], size: int
 ) -> Iterator[tuple[slice, Any]]:
-    """What ``ask`` answers of every block, in order."""
+    """What ``ask`` answers of every block, and of what lies beside it, in order."""
     n, within = rows.shape[0], group_rows(rows.shape[1], rows.sparse)
     shared = as_task(ask)
     tasks = [
-        later(_answers_of_group, shared, rows.X._delayed(group), size)
+        later(_answers_of_group, shared, rows.X._delayed(group), size, some_of(beside, group))
         for group in blocks(n, within)
     ]
     start, lengths = 0, block_lengths(size, within)
@@ -185,6 +188,13 @@ def results_in_order(tasks: Sequence[Any], ahead: int | None = None) -> Iterator
             cluster.cancel(waiting)
         for lost in before.keys() - _workers(cluster).keys():
             _log.warning("worker %s was lost; its tasks were computed by others", lost)
+
+
+def workers() -> list[tuple[int, float]]:
+    """Threads and bytes of each worker of the user's cluster; empty where that is no cluster."""
+    cluster = client()
+    known = {} if cluster is None else _workers(cluster)
+    return [(int(each["nthreads"]), float(each["memory_limit"] or 0)) for each in known.values()]
 
 
 def _workers(cluster: Any) -> dict[str, Any]:

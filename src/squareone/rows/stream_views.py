@@ -12,7 +12,7 @@ import numpy as np
 
 from ..arrays import Array
 from .base import Rows, rows_of
-from .block_sums import AddedUp, Keeper, Start, Watcher
+from .block_sums import AddedUp, Keeper, Start, Watcher, some_of
 from .column_problems import refuse_missing
 from .stream import Blocks, Stream, rows_among
 
@@ -59,7 +59,7 @@ class StreamedRows(Rows):
 
     def __init__(self, X: Stream) -> None:
         self.X = X
-        self.sparse = X.sparse
+        self.sparse, self.by_tasks = X.sparse, X.by_tasks
 
     @property
     def stored(self) -> int:
@@ -83,7 +83,7 @@ class StreamedRows(Rows):
         keeper: Keeper | None = None,
     ) -> Array:
         options: Any = {"size": size, "watch": watch, "keeper": keeper}
-        if not self.X.by_tasks:
+        if not self.by_tasks:
             return super().sum_over_blocks(start, beside, **options)
         from .dask_tasks import sum_by_tasks  # imported late: Dask is an extra
 
@@ -95,20 +95,34 @@ class StreamedRows(Rows):
 
     # --- answers that are put together ---
 
-    def _answers(self, ask: Callable[[Rows], Any]) -> Iterator[tuple[slice, Any]]:
-        """What ``ask`` answers of every block, in order."""
-        if self.X.by_tasks:
+    def answers(
+        self,
+        ask: Callable[..., Any],
+        beside: Sequence[Array | None] = (),
+        size: int | None = None,
+    ) -> Iterator[tuple[slice, Any]]:
+        """What ``ask`` answers of every block, and of what lies beside it, in order.
+
+        Where the rows are read by tasks it can be pickled.
+        """
+        size = size or self._size()
+        if self.by_tasks:
             from .dask_tasks import answers_of_tasks  # imported late: Dask is an extra
 
-            yield from answers_of_tasks(self, ask, self._size())
+            yield from answers_of_tasks(self, ask, beside, size)
             return
-        for rows, block in self.row_blocks(self._size()):
-            yield rows, ask(block)
+        for rows, block in self.row_blocks(size):
+            yield rows, ask(block, *some_of(beside, rows))
 
-    def _filled(self, ask: Callable[[Rows], Array]) -> Array:
+    def filled(
+        self,
+        ask: Callable[..., Array],
+        beside: Sequence[Array | None] = (),
+        size: int | None = None,
+    ) -> Array:
         """Answers (b,) or (b, t) of the blocks below each other."""
         result: Array | None = None
-        for rows, part in self._answers(ask):
+        for rows, part in self.answers(ask, beside, size):
             if result is None:
                 result = np.empty((self.shape[0], *part.shape[1:]), part.dtype)
             result[rows] = part
@@ -120,22 +134,22 @@ class StreamedRows(Rows):
         return self.sum_over_blocks(partial(AddedUp, ask), beside, size=self._size())
 
     def dense(self) -> Array:
-        return self._filled(methodcaller("dense"))
+        return self.filled(methodcaller("dense"))
 
     def constants(self) -> Array:
-        parts = (part for _, part in self._answers(methodcaller("constants")))
+        parts = (part for _, part in self.answers(methodcaller("constants")))
         return reduce(lambda one, other: np.where(one == other, one, np.nan), parts)
 
     def everywhere(self) -> Array:
         if not self.sparse:
             return super().everywhere()
-        parts = (part for _, part in self._answers(methodcaller("everywhere")))
+        parts = (part for _, part in self.answers(methodcaller("everywhere")))
         return reduce(np.intersect1d, parts)
 
     def peak(self) -> float:
         """Remembered by the stream: everybody asks for it first."""
         if not hasattr(self.X, "_peak"):
-            self.X._peak = max(part for _, part in self._answers(methodcaller("peak")))
+            self.X._peak = max(part for _, part in self.answers(methodcaller("peak")))
         return self.X._peak
 
     def mean(self, shares: Array | None = None) -> Array:
@@ -144,17 +158,17 @@ class StreamedRows(Rows):
         return self._summed(_weighted_mean, shares)
 
     def squares(self) -> Array:
-        return self._filled(methodcaller("squares"))
+        return self.filled(methodcaller("squares"))
 
     def product(self, V: Array) -> Array:
-        return self._filled(methodcaller("product", V))
+        return self.filled(methodcaller("product", V))
 
     def transposed_product(self, U: Array) -> Array:
         found = self._summed(_transposed_product, U)
         return found.astype(np.result_type(self.dtype, U), copy=False)
 
     def times(self, V: Array, mean: Array) -> Array:
-        return self._filled(methodcaller("times", V, mean))
+        return self.filled(methodcaller("times", V, mean))
 
     def transposed_times(self, U: Array, mean: Array) -> Array:
         found = self._summed(partial(_transposed_times, mean), U)
