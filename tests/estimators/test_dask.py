@@ -2,10 +2,12 @@
 
 import logging
 import os
+import re
 import signal
 import threading
 import time
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -14,9 +16,15 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 
 from squareone import RLSClassifier, RLSRegressor
-from squareone.errors import CheckpointError, RechunkWarning, UnrecoverableWarning
+from squareone.errors import (
+    CheckpointError,
+    MemoryLimitError,
+    RechunkWarning,
+    UnrecoverableWarning,
+)
 from squareone.kernels import Gaussian
 from squareone.persistence import checkpoint as checkpoints
+from squareone.planning.worker_memory import on_workers, worker_bytes
 from squareone.rows import GeneratedRows, block_sums, open_rows
 
 dask = pytest.importorskip("dask")
@@ -37,8 +45,8 @@ new = rng.standard_normal((70, d))
 SETTINGS = {
     "rectangle": {"kernel": Gaussian(1.5), "solver": "rectangle", "centers": m},
     "gram": {"kernel": "linear", "solver": "gram"},
-    "krylov": {"kernel": "linear", "solver": "krylov", "tol": 1e-8},
-    "pcg": {"kernel": Gaussian(1.5), "solver": "pcg", "centers": m, "tol": 1e-8},
+    "krylov": {"kernel": "linear", "solver": "krylov", "tol": 1e-4},
+    "pcg": {"kernel": Gaussian(1.5), "solver": "pcg", "centers": m, "tol": 1e-3},
     "subset": {"kernel": Gaussian(1.5), "solver": "subset", "centers": m},
 }
 ONE_PASS = ["rectangle", "gram"]
@@ -99,13 +107,15 @@ def assert_equal_bits(found, expected):
 # --- the law: one fit, wherever the rows are ---
 
 
+@pytest.mark.costly
 @every_solver
 @pytest.mark.parametrize("w", [None, weights], ids=["unweighted", "weighted"])
 def test_threads_find_what_a_stream_finds(solver, w):
     expected = fitted(solver, stream(), w=w)
     assert_equal_bits(fitted(solver, array(), w=w), expected)
     memory = fitted(solver, X, w=w)
-    assert_allclose(expected.predict(new), memory.predict(new), rtol=1e-6, atol=1e-6)
+    tolerance = 0.05 if SETTINGS[solver].get("tol") else 1e-6
+    assert_allclose(expected.predict(new), memory.predict(new), rtol=0, atol=tolerance)
 
 
 @pytest.mark.parametrize("w", [None, weights], ids=["unweighted", "weighted"])
@@ -121,7 +131,14 @@ def test_chunks_do_not_matter(chunks):
     assert_equal_bits(fitted("gram", rows), fitted("gram", stream()))
 
 
-@every_solver
+@pytest.mark.parametrize(
+    "solver",
+    [
+        *ONE_PASS,
+        "subset",
+        *(pytest.param(name, marks=pytest.mark.thorough) for name in ("krylov", "pcg")),
+    ],
+)
 def test_a_cluster_finds_the_same(solver, cluster):
     expected = fitted(solver, array(), w=weights)
     with dask.config.set(scheduler=cluster):
@@ -159,6 +176,7 @@ def test_float32_stays():
     assert found.predict(rows).dtype == np.float32
 
 
+@pytest.mark.thorough
 def test_a_width_and_other_selectors():
     from squareone.centers import KMeans, LeverageScores, PivotedCholesky
 
@@ -355,6 +373,47 @@ def test_two_fits_at_once(cluster):
             each.join()
     for solver in ONE_PASS:
         assert_equal_bits(found[solver], fitted(solver, array()))
+
+
+# --- the plan knows the workers ---
+
+
+def test_the_plan_says_what_workers_need(cluster):
+    model = RLSRegressor(**SETTINGS["rectangle"])
+    with dask.config.set(scheduler=cluster):
+        plan = model.plan(array(), y)
+    assert "2 workers of Dask with 2 threads together, at most" in plan.reason
+    assert "workers" not in model.plan(array(), y).reason
+
+
+@pytest.mark.parametrize(("m", "threads"), [(1000, 1), (1000, 4), (5000, 2)])
+def test_sums_are_counted_for_threads_and_two_more(m, threads):
+    task = RLSRegressor(Gaussian(1.0), centers=20).plan(X, y).task
+    task = replace(task, n=10**7, centers=m)
+    counted = worker_bytes(task, "rectangle", threads, 0.0)
+    rows = 8.0 * threads * (64 * d + 64 * (m + 2))
+    assert counted == pytest.approx(8.0 * (m + 2) ** 2 * (threads + 2) + rows)
+
+
+def test_what_does_not_fit_is_refused_with_what_would():
+    task = RLSRegressor(Gaussian(1.0), centers=20).plan(X, y).task
+    plan = replace(RLSRegressor(Gaussian(1.0), centers=20).plan(X, y), task=task)
+    large = replace(plan, task=replace(task, n=10**7, centers=10_000))
+    on_workers(large, [(2, 4e9), (2, 4e9)], 1e6)
+    with pytest.raises(MemoryLimitError, match="on a worker with 4 threads.* 2 GiB") as caught:
+        on_workers(large, [(2, 4e9), (4, 2.0**31)], 1e6)
+    fits = int(re.search(r"centers=([\d_]+)", str(caught.value))[1])
+    on_workers(replace(large, task=replace(large.task, centers=fits)), [(4, 2.0**31)], 1e6)
+    with pytest.raises(MemoryLimitError):
+        more = replace(large.task, centers=fits + 100)
+        on_workers(replace(large, task=more), [(4, 2.0**31)], 1e6)
+    assert "workers with" in str(caught.value) or fits < 10_000
+
+
+def test_a_worker_without_a_limit_refuses_nothing():
+    plan = RLSRegressor(Gaussian(1.0), centers=20).plan(X, y)
+    huge = replace(plan, task=replace(plan.task, n=10**9, centers=10**6))
+    assert "on each" in on_workers(huge, [(8, 0.0)], 1e12).reason
 
 
 class StoppedError(Exception):

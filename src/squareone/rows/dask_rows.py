@@ -13,7 +13,7 @@ from ..arrays import Array
 from ..errors import RechunkWarning, UnrecoverableWarning
 from .base import rows_of
 from .checks import float_type, not_numeric
-from .dask_tasks import client, later, results_in_order
+from .dask_tasks import client, later, results_in_order, workers
 from .stream import Blocks, Stream, stacked
 
 # Numbers of the chunks that are on their way to the client at once.
@@ -121,6 +121,12 @@ class DaskRows(Stream):
         self._numbers = np.array(there, dtype=int)
         self._starts = np.cumsum([0, *(int(lengths[i]) for i in there)])
         self.shape = (int(self._starts[-1]), self._width)
+
+    def workers(self) -> tuple[list[tuple[int, float]], float]:
+        share = float(np.diff(self._starts).max()) / self.shape[0]
+        # a sparse number has an index beside it
+        each = self.dtype.itemsize + 4.0 * self.sparse
+        return workers(), share * self.stored * each
 
     def _each(self) -> list[tuple[int, Any]]:
         return list(enumerate(self._chunks))

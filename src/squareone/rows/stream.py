@@ -141,6 +141,10 @@ class Stream(ABC):
         what = f"{n:,} row{'s' * (n != 1)}, {d:,} feature{'s' * (d != 1)}"
         return f"{type(self).__name__}({self._source}: {what}, {kind}{self.dtype.name})"
 
+    def workers(self) -> tuple[list[tuple[int, float]], float]:
+        """Threads and bytes of each worker that reads them, and the bytes of the largest chunk."""
+        return [], 0.0
+
     # --- how it is done ---
 
     def _take(self, wanted: Array) -> Any:
