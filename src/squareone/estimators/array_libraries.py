@@ -73,15 +73,26 @@ def as_numpy_array(value: Any, kind: ArrayKind) -> Any:
     return _array_api._convert_to_numpy(value, kind.library)
 
 
-def follows_rows(method: Method) -> Method:
-    """A method of rows X, whose result is of the kind that X is."""
+def lazy_on_dask(method: Method) -> Method:
+    """A method of rows X, whose result is a lazy array where X is a collection of Dask."""
 
     @wraps(method)
     def of_rows(self: Any, X: Any, *args: Any, **named: Any) -> Any:
-        if is_dask(X):
-            from .lazy_predictions import lazily  # imported late: Dask is an extra
+        if not is_dask(X):
+            return method(self, X, *args, **named)
+        from .lazy_predictions import lazily  # imported late: Dask is an extra
 
-            return lazily(self, method, X, args, named)
+        return lazily(self, method, X, args, named)
+
+    return of_rows  # type: ignore[return-value]
+
+
+def follows_rows(method: Method) -> Method:
+    """A method of rows X, whose result is of the kind that X is."""
+
+    @lazy_on_dask
+    @wraps(method)
+    def of_rows(self: Any, X: Any, *args: Any, **named: Any) -> Any:
         kind = kind_of(X)
         if kind is None:
             _check_kind(self, method.__name__, None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from copy import copy
+from copy import copy, deepcopy
 from typing import Any
 
 import dask.array as da
@@ -35,7 +35,9 @@ def lazily(
     first = _two_rows(X) if frame else np.zeros((2, width), X.dtype)
     example = method(estimator, first, *args, **named)
     several = isinstance(example, tuple)
-    model = delayed(copy(estimator), pure=False, traverse=False)
+    # a stream goes on learning where it is; a fit begins anew
+    own = deepcopy(estimator) if hasattr(estimator, "partial_fit") else copy(estimator)
+    model = delayed(own, pure=False, traverse=False)
     ask = delayed(_predicted, pure=False, nout=len(example) if several else None)
     chunks = list(X.to_delayed()) if frame else list(X.to_delayed()[:, 0])
     lengths = [np.nan] * len(chunks) if frame else X.chunks[0]
