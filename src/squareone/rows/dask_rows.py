@@ -72,6 +72,10 @@ class DaskRows(Stream):
             msg = f"{self._source} of one column was given: rows of features are expected"
             raise ValueError(msg)
         self.feature_names = [str(name) for name in X.columns]
+        twice = sorted({name for name in self.feature_names if self.feature_names.count(name) > 1})
+        if twice:
+            msg = f"X has several columns named {', '.join(twice)}: column names must be unique"
+            raise ValueError(msg)
         kinds = [(name, getattr(X._meta[name], "dtype", None)) for name in X.columns]
         found = []
         for name, kind in kinds:
