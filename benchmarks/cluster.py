@@ -153,9 +153,8 @@ def scale(n: int, workers: int, folder: Path) -> None:
     flops = group / (D + M) * (100 + M)  # of kernel values and their products, with 100 features
     for machines in (1, 10, 100):
         hours = _foretold(10**9, 100, M, machines * 16, flops, machines) / 3600.0
-        _say(
-            f"  foretold: 10⁹ × 100 rows, m = {M:,}, {machines} workers of 16 threads: {hours:.2f} h"
-        )
+        what = f"10⁹ × 100 rows, m = {M:,}, {machines} workers of 16 threads"
+        _say(f"  foretold: {what}: {hours:.2f} h")
 
 
 def _foretold(
@@ -226,9 +225,8 @@ def _hashed(seed: int, rows: int) -> csr_array:
 
 
 def _fit(rows: Any, y: np.ndarray) -> RLSRegressor:
-    return RLSRegressor(Gaussian(4.0), 1.0, centers=M, solver="rectangle", keep_factor=False).fit(
-        rows, y
-    )
+    model = RLSRegressor(Gaussian(4.0), 1.0, centers=M, solver="rectangle", keep_factor=False)
+    return model.fit(rows, y)
 
 
 def _timed(work: Callable[[], Any]) -> tuple[float, Any]:
