@@ -391,7 +391,7 @@ def test_sums_are_counted_for_threads_and_two_more(m, threads):
     task = RLSRegressor(Gaussian(1.0), centers=20).plan(X, y).task
     task = replace(task, n=10**7, centers=m)
     counted = worker_bytes(task, "rectangle", threads, 0.0)
-    rows = 8.0 * threads * (64 * d + 64 * (m + 2))
+    rows = 8.0 * threads * 64 * (d + m + 2)
     assert counted == pytest.approx(8.0 * (m + 2) ** 2 * (threads + 2) + rows)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from ..errors import MemoryLimitError
 from ..rows.block_sums import group_rows
 from ..solvers.contract import Task
@@ -17,17 +19,20 @@ from .plan import Plan
 def worker_bytes(task: Task, solver: str, threads: int, chunk: float) -> float:
     """Bytes on a worker of so many threads, with chunks of rows of ``chunk`` bytes.
 
-    A sum for each thread, and two more while they are added; and for each thread the chunk that it
-    reads, a copy of its rows, and a block of kernel values.
+    A sum for each thread, and two more while they are added; and for each thread the chunks in
+    which a group lies, one of them twice while it becomes an array, and one that is read ahead; a
+    copy of a block of rows, and its kernel values.
     """
     sums = 8.0 * SOLVERS[solver].sum_numbers(task) * (threads + 2)
     rows = min(task.n, group_rows(task.d, task.sparse))
-    block = 0.0
+    whole = task.itemsize * (2.0 * task.stored if task.sparse else float(task.n) * task.d)
+    group, block = whole * rows / max(task.n, 1), 0.0
+    chunks = chunk * min(1.0 + np.ceil(group / chunk), whole / chunk) if chunk else 0.0
     if SOLVERS[solver].with_centers:
         held = min(rows, block_rows(task.centers, task.itemsize, MOST_BLOCK))
         block = float(held) * (task.centers + task.t + 1) * task.itemsize
-    group = chunk if task.sparse else float(rows) * task.d * task.itemsize
-    return sums + threads * (chunk + group + block)
+        group *= held / rows
+    return sums + threads * (chunks + 2.0 * chunk + group + block)
 
 
 def on_workers(plan: Plan, workers: Sequence[tuple[int, float]], chunk: float) -> Plan:
