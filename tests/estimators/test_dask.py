@@ -4,6 +4,8 @@ import logging
 import os
 import re
 import signal
+import subprocess
+import sys
 import threading
 import time
 import warnings
@@ -15,7 +17,12 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 
-from squareone import RLSClassifier, RLSRegressor
+from squareone import (
+    IncrementalRLSClassifier,
+    IncrementalRLSRegressor,
+    RLSClassifier,
+    RLSRegressor,
+)
 from squareone.errors import (
     CheckpointError,
     MemoryLimitError,
@@ -324,6 +331,36 @@ def test_columns_in_chunks_are_put_into_one():
     assert_equal_bits(found, fitted("gram", array()))
 
 
+# --- learners of streams ---
+
+
+def test_learners_of_streams_read_their_rows_in_order():
+    expected = IncrementalRLSRegressor("linear", 0.1).fit(X, y)
+    found = IncrementalRLSRegressor("linear", 0.1).fit(array(), da.from_array(y, chunks=170))
+    lazy = found.predict(array())
+    assert_array_equal(lazy.compute(), expected.predict(X))
+    lazy = found.predict(array())
+    found.partial_fit(array()[:100], -10.0 * y[:100])
+    assert_array_equal(lazy.compute(), expected.predict(X))
+    classes = IncrementalRLSClassifier("linear", 0.1).fit(array(), two)
+    expected = IncrementalRLSClassifier("linear", 0.1).fit(X, two)
+    assert_array_equal(classes.predict(array()).compute(), expected.predict(X))
+    assert_allclose(classes.predict_proba(array()).compute(), expected.predict_proba(X))
+
+
+def test_tables_are_in_memory_but_predicted_anywhere():
+    from squareone import TableRegressor
+
+    kinds = rng.choice(["elm", "oak", "yew"], 200)
+    table = pd.DataFrame({"kind": pd.Categorical(kinds), "age": rng.uniform(1, 9, 200)})
+    heights = table["age"] + (kinds == "oak")
+    rows = dd.concat([dd.from_pandas(part, 1) for part in (table[:90], table[90:])])
+    with pytest.raises(TypeError, match=r"X\.compute"):
+        TableRegressor("linear").fit(rows, heights)
+    model = TableRegressor("linear").fit(table, heights)
+    assert_allclose(model.predict(rows).compute(), model.predict(table), rtol=1e-12)
+
+
 # --- what may happen to a cluster ---
 
 
@@ -463,16 +500,12 @@ def killed_at_random(client, stop, seed):
     for _ in range(2):
         if stop.wait(draw.uniform(0.1, 0.6)):
             return
-        workers = list(client.scheduler_info(n_workers=-1)["workers"].values())
-        pids = client.run(os.getpid)
-        if len(workers) > 1 or seed % 2:
-            os.kill(int(draw.choice(list(pids.values()))), signal.SIGKILL)
+        os.kill(int(draw.choice(list(client.run(os.getpid).values()))), signal.SIGKILL)
 
 
-@pytest.mark.thorough
-@pytest.mark.filterwarnings("ignore::ResourceWarning")
-def test_a_lost_worker_is_no_matter(caplog):
-    expected = {s: fitted(s, rows_of_recipe(), y) for s in ONE_PASS}
+def fits_with_losses(seeds, caplog):
+    """Fits of which workers are lost, and those that nothing happened to."""
+    expected = {solver: fitted(solver, rows_of_recipe(), y) for solver in ONE_PASS}
     with (
         dask.config.set({"distributed.scheduler.allowed-failures": 20}),
         distributed.LocalCluster(
@@ -480,15 +513,83 @@ def test_a_lost_worker_is_no_matter(caplog):
         ) as processes,
         distributed.Client(processes) as client,
     ):
-        for seed in range(10):
+        for seed in seeds:
             client.wait_for_workers(2)
             stop = threading.Event()
-            killer = threading.Thread(target=killed_at_random, args=(client, stop, 2 * seed + 1))
+            killer = threading.Thread(target=killed_at_random, args=(client, stop, seed))
+            solver = ONE_PASS[seed % 2]
             with caplog.at_level(logging.WARNING, "squareone"):
                 killer.start()
-                solver = ONE_PASS[seed % 2]
-                found = fitted(solver, rows_of_recipe(0.01), y)
+                found = fitted(solver, rows_of_recipe(0.02), y)
                 stop.set()
                 killer.join()
-            assert_equal_bits(found, expected[solver])
+            yield found, expected[solver]
+
+
+@pytest.mark.thorough
+def test_a_lost_worker_is_no_matter(caplog):
+    for found, expected in fits_with_losses(range(2), caplog):
+        assert_equal_bits(found, expected)
     assert any("was lost" in record.message for record in caplog.records)
+
+
+@pytest.mark.slow
+def test_workers_that_are_lost_at_ten_random_times(caplog):
+    for found, expected in fits_with_losses(range(2, 12), caplog):
+        assert_equal_bits(found, expected)
+
+
+def alone(scheduler):
+    """A worker process without a nanny: nobody begins it anew."""
+    command = [sys.executable, "-m", "distributed.cli.dask_worker", scheduler, "--no-nanny"]
+    return subprocess.Popen(
+        [*command, "--nthreads", "1", "--no-dashboard"],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([os.getcwd(), *sys.path])},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+
+
+@pytest.mark.thorough
+def test_workers_without_a_nanny(caplog):
+    """One is lost for good, and another is stopped for a while: it is slow, and no more."""
+    expected = fitted("rectangle", rows_of_recipe(), y)
+    with distributed.LocalCluster(
+        n_workers=0, dashboard_address=None, silence_logs=60
+    ) as scheduler:
+        workers = [alone(scheduler.scheduler_address) for _ in range(3)]
+        try:
+            with distributed.Client(scheduler) as client:
+                client.wait_for_workers(3)
+                threading.Timer(0.3, workers[0].kill).start()
+                threading.Timer(0.4, workers[1].send_signal, [signal.SIGSTOP]).start()
+                threading.Timer(1.5, workers[1].send_signal, [signal.SIGCONT]).start()
+                with caplog.at_level(logging.WARNING, "squareone"):
+                    found = fitted("rectangle", rows_of_recipe(0.02), y)
+                assert_equal_bits(found, expected)
+        finally:
+            for each in workers:
+                each.kill()
+                each.wait()
+
+
+@pytest.mark.thorough
+def test_chunks_may_be_spilled_to_the_disk():
+    """Workers with room for few of the chunks: the others are written, and read again."""
+    rng = np.random.default_rng(0)
+    many = rng.standard_normal((60_000, 20))
+    target = many[:, 0] + 0.1 * rng.standard_normal(60_000)
+    expected = fitted("gram", GeneratedRows(lambda: iter([many]), many.shape), target)
+    with (
+        distributed.LocalCluster(
+            n_workers=1,
+            threads_per_worker=1,
+            processes=False,
+            memory_limit="8MB",
+            dashboard_address=None,
+            silence_logs=60,
+        ) as processes,
+        distributed.Client(processes),
+    ):
+        kept = da.from_array(many, chunks=(3000, 20)).persist()
+        assert_equal_bits(fitted("gram", kept, target), expected)
