@@ -350,6 +350,7 @@ def test_learners_of_streams_read_their_rows_in_order():
 
 def test_tables_are_in_memory_but_predicted_anywhere():
     from squareone import TableRegressor
+    from squareone.tables import TableEncoder
 
     kinds = rng.choice(["elm", "oak", "yew"], 200)
     table = pd.DataFrame({"kind": pd.Categorical(kinds), "age": rng.uniform(1, 9, 200)})
@@ -357,6 +358,12 @@ def test_tables_are_in_memory_but_predicted_anywhere():
     rows = dd.concat([dd.from_pandas(part, 1) for part in (table[:90], table[90:])])
     with pytest.raises(TypeError, match=r"X\.compute"):
         TableRegressor("linear").fit(rows, heights)
+    with pytest.raises(TypeError, match=r"X\.compute"):
+        TableEncoder().fit(rows)
+    encoder = TableEncoder().fit(table[:150])
+    assert_array_equal(encoder.transform(rows).compute(), encoder.transform(table))
+    whole = fitted("gram", encoder.transform(rows), heights)
+    assert_allclose(whole.coef_, fitted("gram", encoder.transform(table), heights).coef_)
     model = TableRegressor("linear").fit(table, heights)
     assert_allclose(model.predict(rows).compute(), model.predict(table), rtol=1e-12)
 

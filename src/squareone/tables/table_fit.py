@@ -23,7 +23,7 @@ from ..kernels.names import kernel_from
 from ..models import Hyperplane
 from ..persistence import Fields, refuse
 from ..rows import Stream
-from ..rows.checks import is_dask
+from .columns import refuse_dask
 from .encoded_rows import EncodedRows, rows_of_table, transformed
 from .table_encoder import TableEncoder
 
@@ -92,12 +92,7 @@ def table_in_memory(X: Any, owner: str) -> Any:
             "use RLSRegressor or RLSClassifier on numbers, or read the file into a data frame"
         )
         raise TypeError(msg)
-    if is_dask(X):
-        msg = (
-            f"X is a collection of Dask ({type(X).__name__}), and {owner} takes a table in memory: "
-            "fit it to X.compute(), or to a part of X that fits; it predicts X as it is"
-        )
-        raise TypeError(msg)
+    refuse_dask(X, owner)
     framed = hasattr(type(X), "columns") or hasattr(type(X), "schema")
     return np.asarray(X) if hasattr(X, "__array__") and not framed else X
 
