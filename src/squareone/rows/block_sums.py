@@ -135,11 +135,9 @@ class TreeSum:
 
     def state(self) -> dict[str, Array]:
         """Copies of what is held, for :meth:`from_state`."""
-        found = {"counts": np.array(self._counts, dtype=np.int64)}
         held = [each for each, count in zip(self._sums, self._counts, strict=True) if count]
-        if held:
-            found["sums"] = np.array(held)
-        return found
+        counts = {"counts": np.array(self._counts, dtype=np.int64)}
+        return {"sums": np.array(held), **counts} if held else counts
 
     @classmethod
     def from_state(cls, state: dict[str, Array]) -> TreeSum:
@@ -185,8 +183,8 @@ class SumOnTheWay:
 
     def state(self) -> dict[str, Array]:
         """As arrays, for :meth:`restored`."""
-        found = {**self.tree.state(), "rows": np.array(self.rows)}
-        return found if self.begun is None else {**found, "begun": self.begun.copy()}
+        found = {} if self.begun is None else {"begun": self.begun.copy()}
+        return {**found, **self.tree.state(), "rows": np.array(self.rows)}
 
 
 def sum_over_blocks(
