@@ -146,7 +146,7 @@ class BasisFactor(Factor):
 
 def residuals_of(A: Any, filtered: Array, t: int, base: Array | None) -> Array:
     """base + A F(λ) g (b, t, L) of rows with basis rows ``A`` (b, k), for F(λ)g (k, t·L)."""
-    residuals = times(A, filtered).reshape(A.shape[0], t, -1)
+    residuals = times(A, filtered).reshape(A.shape[0], t, filtered.shape[1] // t)
     if base is not None:
         residuals += base[:, :, None]
     return residuals
