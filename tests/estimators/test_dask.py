@@ -41,6 +41,7 @@ dd = pytest.importorskip("dask.dataframe")
 
 rng = np.random.default_rng(3)
 n, d, m = 1100, 5, 25
+GROUP = 128
 X = rng.standard_normal((n, d))
 y = np.sin(2.0 * X[:, 0]) + X[:, 1] + 0.1 * rng.standard_normal(n)
 two = np.where(y > 0, "high", "low")
@@ -66,9 +67,9 @@ pytestmark = [
 
 @pytest.fixture(autouse=True)
 def small_groups(monkeypatch):
-    """Seventeen or eighteen groups: three nodes of the tree, and one above them."""
+    """Nine groups: a node of eight, and one above it."""
     for name in ("_MOST_ROWS", "_FEWEST_ROWS", "_SPARSE_ROWS"):
-        monkeypatch.setattr(block_sums, name, 64)
+        monkeypatch.setattr(block_sums, name, GROUP)
 
 
 @pytest.fixture(scope="module")
@@ -436,7 +437,7 @@ def test_sums_are_counted_for_threads_and_two_more(m, threads):
     task = RLSRegressor(Gaussian(1.0), centers=20).plan(X, y).task
     task = replace(task, n=10**7, centers=m)
     counted = worker_bytes(task, "rectangle", threads, 0.0)
-    rows = 8.0 * threads * 64 * (d + m + 2)
+    rows = 8.0 * threads * GROUP * (d + m + 2)
     assert counted == pytest.approx(8.0 * (m + 2) ** 2 * (threads + 2) + rows)
 
 
