@@ -6,6 +6,7 @@ import pickle
 from collections.abc import Callable
 from typing import Any
 
+import cloudpickle
 import dask.array as da
 import numpy as np
 from dask.delayed import delayed
@@ -57,7 +58,7 @@ def lazily(
 
 def _copy(estimator: Any) -> Any:
     """The estimator as a worker would have it."""
-    return pickle.loads(pickle.dumps(estimator))
+    return pickle.loads(cloudpickle.dumps(estimator))
 
 
 def _can(own: Any, ask: tuple[Any, ...], first: Any) -> bool:
