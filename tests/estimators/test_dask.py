@@ -405,6 +405,13 @@ def test_an_interrupt_leaves_nothing(cluster):
         assert not any(cluster.processing().values())
 
 
+def test_targets_may_be_large(cluster):
+    """They are sent with the tasks, as they have to be for tasks to be made again."""
+    small = {"distributed.admin.large-graph-warning-threshold": "1kB"}
+    with dask.config.set(scheduler=cluster), dask.config.set(small):
+        assert_equal_bits(fitted("rectangle", array()), fitted("rectangle", X))
+
+
 def test_two_fits_at_once(cluster):
     found = {}
 

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+import dask.config
 import numpy as np
 from dask.base import compute, get_scheduler
 from dask.delayed import delayed
@@ -176,8 +177,9 @@ def results_in_order(tasks: Sequence[Any], ahead: int | None = None) -> Iterator
     try:
         for i, part in enumerate(parts):
             if i == 0:
-                waiting = cluster.compute(list(tasks[part]))
-            following = cluster.compute(list(tasks[parts[i + 1]])) if i + 1 < len(parts) else []
+                waiting = _submitted(cluster, tasks[part])
+            more = i + 1 < len(parts)
+            following = _submitted(cluster, tasks[parts[i + 1]]) if more else []
             present, waiting = waiting, [*waiting, *following]
             for future in present:
                 yield future.result()
@@ -188,6 +190,12 @@ def results_in_order(tasks: Sequence[Any], ahead: int | None = None) -> Iterator
             cluster.cancel(waiting)
         for lost in before.keys() - _workers(cluster).keys():
             _log.warning("worker %s was lost; its tasks were computed by others", lost)
+
+
+def _submitted(cluster: Any, tasks: Sequence[Any]) -> list[Any]:
+    """Futures of tasks, in whose graph are targets and centers: it may be large without a word."""
+    with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TiB"}):
+        return cluster.compute(list(tasks))
 
 
 def workers() -> list[tuple[int, float]]:
