@@ -153,7 +153,7 @@ def _draw(
     drawn = split(table, seed, at_most)
     train, test = (Rows(rows.X[part], rows.y[part]) for part in (drawn.train, drawn.test))
     classes = are_classes(rows.y)
-    few = train.sample(100)
+    few = train.sample(400)  # rare classes are among them
     result = []
     for fit in contestants.values():
         if fit is not gaussian_process:  # libraries start their threads and import once
