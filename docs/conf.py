@@ -15,17 +15,28 @@ version = release = squareone.__version__
 extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.mathjax",
     "numpydoc",
     "myst_parser",
+    "sphinx_copybutton",
+    "sphinx_design",
     "sphinx_gallery.gen_gallery",
+    "decision_picture",
+    "mathml",
     "redirects",
     "rooms_picture",
+    "self_contained",
     "solver_tables",
 ]
 templates_path = ["_templates"]
 exclude_patterns = ["_build", "**/GALLERY_HEADER.rst"]
 default_role = "code"
+html_math_renderer = "mathml"
+
+# What is copied is what one types: without prompts, and without outputs.
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+copybutton_only_copy_prompt_lines = True
+copybutton_remove_prompts = True
 
 html_theme = "pydata_sphinx_theme"
 html_title = f"squareone {release}"
@@ -36,7 +47,16 @@ html_theme_options = {
     "show_toc_level": 2,
 }
 # Pages without pages below them leave the room of the left column to the text.
-_ALONE = ("index", "derivations", "architecture", "changelog")
+_ALONE = (
+    "index",
+    "install",
+    "comparison",
+    "measured",
+    "stability",
+    "derivations",
+    "architecture",
+    "changelog",
+)
 html_sidebars = {page: [] for page in _ALONE}
 html_static_path = ["_static"]
 html_css_files = ["wider.css"]
