@@ -81,6 +81,7 @@ sphinx_gallery_conf = {
     "backreferences_dir": None,
     "download_all_examples": False,
     "show_signature": False,
+    "write_computation_times": False,  # that page loads scripts from elsewhere
 }
 
 

@@ -8,8 +8,6 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from sphinx.errors import SphinxError
-
 #: What a browser fetches by itself: elements, and the attributes that say what.
 _LOADS = {
     "audio": ("src",),
@@ -87,12 +85,21 @@ def is_remote(address):
     return bool(parts.netloc) or parts.scheme in ("http", "https", "ftp")
 
 
+def pages_of(folder):
+    """Return the pages of a site; what stands in ``_static`` are templates of the theme."""
+    found = {}
+    for path in sorted(Path(folder).rglob("*.html")):
+        if "_static" not in path.relative_to(folder).parts:
+            found[path] = Page(path.read_text(encoding="utf-8"))
+    return found
+
+
 def remote_resources(folder):
     """Return lines that name a file of a site and what it would fetch from elsewhere."""
-    found = []
+    found, pages = [], pages_of(folder)
     for path in sorted(Path(folder).rglob("*")):
-        if path.suffix == ".html":
-            loads = Page(path.read_text(encoding="utf-8")).loads
+        if path in pages:
+            loads = pages[path].loads
         elif path.suffix == ".css":
             loads = loaded_by_styles(path.read_text(encoding="utf-8"))
         elif path.suffix in (".js", ".mjs"):
@@ -107,7 +114,7 @@ def remote_resources(folder):
 def broken_links(folder):
     """Return lines that name a page of a site and a link to a file or place that is not there."""
     folder = Path(folder).resolve()
-    pages = {p: Page(p.read_text(encoding="utf-8")) for p in sorted(folder.rglob("*.html"))}
+    pages = pages_of(folder)
     found = []
     for path, page in pages.items():
         for link in sorted({*page.links, *(a for a in page.loads if not is_remote(a))}):
@@ -125,6 +132,8 @@ def broken_links(folder):
 
 def check(app, error):
     """Look at what was written."""
+    from sphinx.errors import SphinxError  # what is above can be used without Sphinx
+
     if error is not None or app.builder.format != "html":
         return
     if found := [*remote_resources(app.outdir), *broken_links(app.outdir)]:
