@@ -22,6 +22,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "decision_picture",
     "mathml",
+    "parameter_tables",
     "redirects",
     "rooms_picture",
     "self_contained",

@@ -1,4 +1,4 @@
-"""The opponents: support vector machines, and any model, tuned by a grid search on all cores."""
+"""The opponent: support vector machines, tuned by a grid search on all cores."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -56,7 +56,7 @@ def _search_classifier(train: Rows, features: str, scaler: Any) -> Tuned:
     scaled = train.X if scaler == "passthrough" else clone(scaler).fit_transform(train.X)
     grid = {"svc__C": C, "svc__gamma": SVC_GAMMA * _gamma_scale(scaled)}
     pipeline = Pipeline([("scaler", scaler), ("svc", SVC())])
-    return timed_search(GridSearchCV(pipeline, grid, cv=3, n_jobs=THREADS), train, features)
+    return _timed(GridSearchCV(pipeline, grid, cv=3, n_jobs=THREADS), train, features)
 
 
 def tuned_regressor(train: Rows) -> Tuned:
@@ -70,7 +70,7 @@ def tuned_regressor(train: Rows) -> Tuned:
     }
     pipeline = Pipeline([("scaler", StandardScaler()), ("svr", svr)])
     search = GridSearchCV(pipeline, grid, cv=3, n_jobs=THREADS, scoring="neg_mean_squared_error")
-    return timed_search(search, train, "standardised")
+    return _timed(search, train, "standardised")
 
 
 def _gamma_scale(X: NDArray) -> float:
@@ -78,7 +78,7 @@ def _gamma_scale(X: NDArray) -> float:
     return float(1 / (X.shape[1] * X.var()))
 
 
-def timed_search(search: GridSearchCV, train: Rows, features: str = "standardised") -> Tuned:
+def _timed(search: GridSearchCV, train: Rows, features: str) -> Tuned:
     """Fit with one BLAS thread in each worker, so that they do not get in each other's way."""
     with joblib.parallel_config("loky", inner_max_num_threads=1):
         # The workers start and import scikit-learn before the clock does.
