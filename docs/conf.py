@@ -21,7 +21,7 @@ extensions = [
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
     "decision_picture",
-    "mathml",
+    "formulas",
     "parameter_tables",
     "redirects",
     "rooms_picture",
@@ -31,7 +31,7 @@ extensions = [
 templates_path = ["_templates"]
 exclude_patterns = ["_build", "**/GALLERY_HEADER.rst"]
 default_role = "code"
-html_math_renderer = "mathml"
+html_math_renderer = "katex"
 
 # What is copied is what one types: without prompts, and without outputs.
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
