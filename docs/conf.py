@@ -29,7 +29,7 @@ extensions = [
     "solver_tables",
 ]
 templates_path = ["_templates"]
-exclude_patterns = ["_build", "**/GALLERY_HEADER.rst"]
+exclude_patterns = ["_build", "_static", "**/GALLERY_HEADER.rst", "**/sg_execution_times.rst"]
 default_role = "code"
 html_math_renderer = "katex"
 

@@ -3,6 +3,7 @@
 from html import escape
 
 from docutils import nodes
+from sphinx.util.math import get_node_equation_number
 
 
 def inline(translator, node):
@@ -14,11 +15,18 @@ def inline(translator, node):
 
 def block(translator, node):
     """On lines of its own; more than one are aligned at their ampersands, as Sphinx has it."""
+    translator.body.append(translator.starttag(node, "div", CLASS="math"))
+    if node["number"]:
+        number = get_node_equation_number(translator, node)
+        translator.body.append(f'<span class="eqno">({number})')
+        translator.add_permalink_ref(node, "Link to this equation")
+        translator.body.append("</span>")
     for formula in filter(None, map(str.strip, node.astext().split("\n\n"))):
         several = ("\\\\" in formula or "&" in formula) and "\\begin" not in formula
         whole = f"\\begin{{aligned}}{formula}\\end{{aligned}}" if several else formula
         text = escape(whole, quote=False)
         translator.body.append(f'<div class="formula">{text}</div>\n')
+    translator.body.append("</div>")
     raise nodes.SkipNode
 
 
