@@ -135,9 +135,7 @@ def _frame(colours: Colours) -> list[str]:
             f'<line x1="{left}" x2="{right}" y1="{_y(tick):.1f}" y2="{_y(tick):.1f}" '
             f'stroke="{colours.ink if tick == 1 else colours.faint}"/>'
         )
-        parts.append(
-            _text(left - 8, _y(tick) + 4, f"{tick:g} ×", colours.ink, 'text-anchor="end"')
-        )
+        parts.append(_text(left - 8, _y(tick) + 4, f"{tick:g} ×", colours.ink, 'text-anchor="end"'))
     corner = 'font-style="italic" fill-opacity="0.75"'
     end = f'{corner} text-anchor="end"'
     return [
@@ -159,9 +157,7 @@ def chart(colours: Colours) -> str:
     outside = [
         point
         for point in found
-        if not (
-            _TIMES[0] <= point.time <= _TIMES[1] and _ERRORS[0] <= point.error <= _ERRORS[1]
-        )
+        if not (_TIMES[0] <= point.time <= _TIMES[1] and _ERRORS[0] <= point.error <= _ERRORS[1])
     ]
     if outside:
         msg = f"points outside of the chart, widen its axes: {outside}"

@@ -141,8 +141,7 @@ def check(app, error):
         line
         for line in (*remote_resources(app.outdir), *broken_links(app.outdir))
         # pages that an earlier build has left there are not of this site
-        if not line.split()[0].endswith(".html")
-        or line.split()[0].removesuffix(".html") in names
+        if not line.split()[0].endswith(".html") or line.split()[0].removesuffix(".html") in names
     ]
     if found:
         raise SphinxError("\n".join(["the site is not complete in itself:", *found]))

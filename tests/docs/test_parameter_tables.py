@@ -8,7 +8,7 @@ import squareone
 
 pytest.importorskip("numpydoc")
 pytest.importorskip("sphinx")
-from docs._ext.parameter_tables import estimators, parameters  # noqa: E402
+from docs._ext.parameter_tables import estimators, parameters
 
 
 @pytest.mark.parametrize("name", estimators())
@@ -31,5 +31,5 @@ def test_one_that_is_not_told_is_found():
         def __init__(self, a, b):
             pass
 
-    with pytest.raises(ValueError, match="{'b'}"):
+    with pytest.raises(ValueError, match=r"\{'b'\}"):
         parameters(Estimator)

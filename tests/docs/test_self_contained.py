@@ -23,7 +23,7 @@ REMOTE = {
     "a picture in SVG": '<svg><image href="https://cdn.example/a.png"/></svg>',
     "a font in a style": "<style>@font-face { src: url(https://cdn.example/a.woff2) }</style>",
     "an imported style": "<style>@import 'https://cdn.example/a.css';</style>",
-    "a background": '<p style="background: url(\'https://cdn.example/a.png\')">',
+    "a background": "<p style=\"background: url('https://cdn.example/a.png')\">",
     "an imported module": '<script>import x from "https://cdn.example/x.js"</script>',
 }
 LOCAL = """
