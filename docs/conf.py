@@ -61,6 +61,7 @@ _ALONE = (
 html_sidebars = {page: [] for page in _ALONE}
 html_static_path = ["_static"]
 html_css_files = ["wider.css"]
+html_js_files = ["search_button.js"]
 
 # Pages that were renamed, and what they are called now.
 redirects = {

@@ -53,8 +53,8 @@ COLOURS = {
 }
 _WIDTH, _HEIGHT = 860, 430
 _LEFT, _RIGHT, _TOP, _BOTTOM = 64, 20, 54, 54
-_TIMES, _ERRORS = (0.2, 30.0), (0.5, 2.0)
-_TIME_TICKS, _ERROR_TICKS = (0.25, 0.5, 1, 2, 5, 10, 20), (0.5, 0.7, 1, 1.4, 2)
+_TIMES, _ERRORS = (0.06, 12.0), (0.5, 5.0)
+_TIME_TICKS, _ERROR_TICKS = (0.1, 0.2, 0.5, 1, 2, 5, 10), (0.5, 0.7, 1, 1.4, 2, 4)
 
 
 def tables(name: str) -> list[dict[str, str]]:

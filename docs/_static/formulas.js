@@ -5,7 +5,7 @@ document.addEventListener("DOMContentLoaded", () => {
     katex.render(place.textContent, place, { displayMode: block, throwOnError: false });
     if (block && place.scrollWidth > place.clientWidth) {
       place.tabIndex = 0; // what has to be scrolled can be, with keys too
-      place.setAttribute("role", "region");
+      place.setAttribute("role", "group");
       place.setAttribute("aria-label", "formula");
     }
   }
