@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 import pytest
 
-from squareone.cli.commands import main
+from squareone.cli.commands import cli
 from squareone.version import __version__
 from tools.front_chart import CHOICES, COLOURS, FOLDER, chart, points, tables
 
@@ -42,7 +42,7 @@ def test_links_lead_to_files(link):
 def test_commands_exist(command):
     program, *arguments = shlex.split(command)
     if program == "squareone":
-        known = main.get_command(click.Context(main), arguments[0])
+        known = cli.get_command(click.Context(cli), arguments[0])
         assert known is not None
         names = {option for parameter in known.params for option in parameter.opts}
         assert {each for each in arguments if each.startswith("-")} <= names
