@@ -26,13 +26,10 @@ COMMANDS = {
     "explain": "squareone explain patients.squareone new.csv --data patients.csv --row 1 --most 3",
     "compare": "squareone compare patients.csv --target progression --quick",
 }
-#: Pictures of the top of the report: width, height, and options of the browser.
-_DARK = "--blink-settings=preferredColorScheme=0"
-PICTURES: dict[str, tuple[int, int, list[str]]] = {
-    "wide": (1200, 1000, []),
-    "narrow": (500, 1000, []),
-    "light": (1000, 660, []),
-    "dark": (1000, 660, [_DARK]),
+#: Pictures of the top of the report: width and height.
+PICTURES = {
+    "wide": (1200, 1000),
+    "narrow": (500, 1000),
 }
 
 
@@ -45,23 +42,6 @@ def table(folder: Path) -> None:
     frame.loc[::25, "s6"] = np.nan
     frame[:400].to_csv(folder / "patients.csv", index=False)
     frame[400:406].drop(columns="progression").to_csv(folder / "new.csv", index=False)
-
-
-def take(picture: str, page: Path) -> None:
-    """Write one of the pictures of a page."""
-    chromium = shutil.which("chromium")
-    if chromium is None:
-        msg = "chromium is expected: .ci/browser installs it"
-        raise FileNotFoundError(msg)
-    width, height, options = PICTURES[picture]
-    subprocess.run(
-        [chromium, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run",
-         "--hide-scrollbars", "--disable-background-networking", "--disable-sync",
-         "--disable-component-update", f"--user-data-dir={page.parent / picture}",
-         f"--window-size={width},{height}", f"--screenshot={FOLDER / picture}.png", *options,
-         page.as_uri()],
-        check=True, capture_output=True, env=os.environ,
-    )  # fmt: skip
 
 
 def main() -> None:
@@ -81,8 +61,19 @@ def main() -> None:
             text = f"$ {command}\n{done.stderr}{done.stdout}"
             lines = "\n".join(line.rstrip() for line in text.splitlines())
             (FOLDER / f"{output}.txt").write_text(lines + "\n")
-        for picture in PICTURES:
-            take(picture, folder / "patients.html")
+        for picture, (width, height) in PICTURES.items():
+            chromium = shutil.which("chromium")
+            if chromium is None:
+                msg = "chromium is expected: .ci/browser installs it"
+                raise FileNotFoundError(msg)
+            subprocess.run(
+                [chromium, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run",
+                 "--hide-scrollbars", "--disable-background-networking", "--disable-sync",
+                 "--disable-component-update", f"--user-data-dir={folder / picture}",
+                 f"--window-size={width},{height}", f"--screenshot={FOLDER / picture}.png",
+                 (folder / "patients.html").as_uri()],
+                check=True, capture_output=True, env=os.environ,
+            )  # fmt: skip
 
 
 if __name__ == "__main__":
