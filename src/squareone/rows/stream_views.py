@@ -217,6 +217,11 @@ class StreamSubset(_StreamView):
         return self._rows._take(self._chosen[wanted])
 
 
+def some_rows(X: Any, numbers: Array) -> Any:
+    """Rows ``numbers`` (m,), ascending, of an array, a CSR matrix or a stream (not read)."""
+    return StreamSubset(X, numbers) if isinstance(X, Stream) else X[numbers]
+
+
 def with_columns(X: Any, names: Sequence[str], source: str) -> Any:
     """A data frame or a stream with these columns in this order; as it is if it has no names."""
     there = X.feature_names if isinstance(X, Stream) else getattr(X, "columns", None)
