@@ -17,6 +17,7 @@ from ..kernels.names import other_kernels
 from ..kernels.widths import free_width
 from ..planning import Plan, choose_centers, make_plan
 from ..planning.available_memory import memory_limit as bytes_allowed
+from ..planning.worker_memory import on_workers
 from ..rows import Stream, rows_of
 from ..selection import Folds, MarginalLikelihood
 from ..selection.criteria import Criterion
@@ -273,6 +274,8 @@ class FitRequest:
         plan = make_plan(task, self.solver, limit)
         relevance = task.d > 1 and not task.sparse
         plan = replace(plan, untried=other_kernels(self.kernel, relevance=relevance))
+        if isinstance(self.X, Stream):
+            plan = on_workers(plan, *self.X.workers())
         if self.place_note:
             plan = replace(plan, reason=f"{plan.reason}; {self.place_note}")
         if centers.automatic:

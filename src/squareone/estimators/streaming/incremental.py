@@ -15,6 +15,7 @@ from ...kernels.names import kernel_from
 from ...online.engines import IncrementalMethod, ridges_of
 from ...online.stream_learner import positive_count
 from ...online.stream_targets import NumberTargets
+from ..array_libraries import lazy_on_dask
 from .base import SEVERAL_RIDGES, Streaming, fit_stream, learn_more, start_stream
 from .stream_classifier import StreamClassifier
 from .target_reading import NumberReading
@@ -253,6 +254,7 @@ n_features_in_, feature_names_in_
         columns = 1 if n_targets is None else positive_count(n_targets, "n_targets")
         return start_stream(self, n_features, lambda: NumberTargets(n_targets is None, columns))
 
+    @lazy_on_dask
     def predict(self, X: Any) -> Array:
         """Predict targets.
 
