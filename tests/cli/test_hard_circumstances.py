@@ -35,6 +35,7 @@ def test_everything_works_without_a_network(table):
     assert (table.parent / "houses.html").exists()
 
 
+@pytest.mark.thorough
 def test_a_full_disk_is_told_and_leaves_nothing(table):
     script = (
         "mkdir small && mount -t tmpfs -o size=16k tmpfs small && "
