@@ -1,4 +1,4 @@
-"""A browser without a window, in which reports are looked at: Debian's chromium and its driver."""
+"""A browser without a window, in which pages are looked at: Debian's chromium and its driver."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-__all__ = ["missing", "open_browser", "picture", "show"]
+__all__ = ["emulate", "missing", "open_browser", "picture", "show"]
 
 _FLAGS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-dev-shm-usage",
@@ -38,6 +38,7 @@ def open_browser() -> Iterator[Any]:
     with tempfile.TemporaryDirectory() as profile:
         for flag in (*_FLAGS, f"--user-data-dir={profile}"):
             options.add_argument(flag)
+        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
         service = webdriver.ChromeService(str(shutil.which("chromedriver")))
         driver = webdriver.Chrome(options=options, service=service)
         try:
@@ -46,12 +47,17 @@ def open_browser() -> Iterator[Any]:
             driver.quit()
 
 
-def show(driver: Any, page: Path, width: int, scheme: str) -> None:
-    """Open a page at a width in pixels, ``scheme`` being ``"light"`` or ``"dark"``."""
+def emulate(driver: Any, width: int, scheme: str) -> None:
+    """A window of a width in pixels, ``scheme`` being ``"light"`` or ``"dark"``."""
     size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
     driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
     features = [{"name": "prefers-color-scheme", "value": scheme}]
     driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+
+
+def show(driver: Any, page: Path, width: int, scheme: str) -> None:
+    """Open a page in such a window."""
+    emulate(driver, width, scheme)
     driver.get(page.as_uri())
 
 

@@ -20,7 +20,8 @@ from squareone.report.html_report import command_line
 from squareone.report.outer_errors import OuterErrors
 from squareone.report.verdict import number, percent, verdict_of
 from squareone.tables import TableEncoder
-from tools.browser import missing, open_browser, picture, show
+from tests.browser import CONTRAST, chromium
+from tools.browser import picture, show
 
 SECRETS = ["Quisquilia", "Xanthippe", "918273.125", "Zebedaeus"]
 
@@ -207,31 +208,8 @@ def test_a_command_is_shown_without_folders():
 
 @pytest.fixture(scope="module")
 def browser():
-    """Debian's chromium without a window; where it has to be there, its absence is a failure."""
-    lacking = missing()
-    if lacking:
-        (pytest.fail if os.environ.get("SQUAREONE_BROWSER") == "required" else pytest.skip)(lacking)
-    with open_browser() as driver:
+    with chromium() as driver:
         yield driver
-
-
-_CONTRAST = """
-const channel = v => { v /= 255; return v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4; };
-const light = c => { const [r, g, b] = c.match(/[\\d.]+/g).map(Number);
-  return 0.2126 * channel(r) + 0.7152 * channel(g) + 0.0722 * channel(b); };
-const paper = element => { for (let e = element; e; e = e.parentElement) {
-  const c = getComputedStyle(e).backgroundColor;
-  if (c !== 'rgba(0, 0, 0, 0)' && c !== 'transparent') return c; } return 'rgb(255, 255, 255)'; };
-let worst = [99, ''];
-const all = 'p, h1, h2, h3, td, th, summary, figcaption, pre, svg text';
-for (const e of document.querySelectorAll(all)) {
-  const s = getComputedStyle(e), ink = e.closest('svg') ? s.fill : s.color;
-  const a = light(ink), b = light(paper(e));
-  const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
-  if (ratio < worst[0]) worst = [ratio, e.tagName + ' ' + e.textContent.slice(0, 40)];
-}
-return worst;
-"""
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -257,7 +235,7 @@ def test_it_looks_right_in_a_browser(browser, reports, tmp_path, kind, scheme, w
     assert levels[0] == 1
     assert levels.count(1) == 1
     assert max(np.diff(levels)) <= 1
-    ratio, where = browser.execute_script(_CONTRAST)
+    ratio, where = browser.execute_script(CONTRAST)
     assert ratio >= 4.5, where
     paper = browser.execute_script("return getComputedStyle(document.body).backgroundColor")
     assert (int(re.findall(r"\d+", paper)[0]) > 128) == (scheme == "light")

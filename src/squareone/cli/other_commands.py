@@ -55,9 +55,8 @@ def run_plan(path: str, options: dict[str, Any], console: Console, echo: Echo) -
     one = plan.expected()
     said = (
         f"A fit measures its error with {fits - 1} fit{'s' * (fits > 2)} beside the one to all "
-        "rows; --quick leaves these out. The kernel is chosen first, from 6,000 rows at most, in "
-        "about twenty times the time of a plain fit of so many; a kernel that is given leaves that "
-        "out."
+        "rows; --quick leaves these out. The seconds are those of one fit, in which the kernel is "
+        "chosen first, from 6,000 rows at most; a kernel that is given leaves that out."
     )
     if console.as_json:
         console.give(

@@ -26,6 +26,7 @@ from ..persistence import Fields, refuse
 from ..planning.available_memory import memory_limit
 from ..rows import Stream
 from ..rows.mapped_table import is_mapped
+from .columns import refuse_dask
 from .encoded_rows import EncodedRows, EncodedTable, rows_of_table, transformed
 from .table_encoder import TableEncoder
 
@@ -88,7 +89,12 @@ def request_of(
     weights = request.user_weights
     whole = EncodedRows(X, np.asarray(y), weights, encoders, streamed=streamed)
     assert request.search is not None
-    search = replace(request.search, preparations=whole.preparations, prepared=whole.prepared)
+    search = replace(
+        request.search,
+        preparations=whole.preparations,
+        ways=len(encoders),
+        prepared=whole.prepared,
+    )
     return replace(request, search=search)
 
 
@@ -106,6 +112,7 @@ def table_in_memory(X: Any, owner: str) -> Any:
             "use RLSRegressor or RLSClassifier on numbers, or read the file into a data frame"
         )
         raise TypeError(msg)
+    refuse_dask(X, owner)
     framed = hasattr(type(X), "columns") or hasattr(type(X), "schema")
     return np.asarray(X) if hasattr(X, "__array__") and not framed else X
 
