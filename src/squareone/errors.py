@@ -17,9 +17,11 @@ __all__ = [
     "FileFormatError",
     "IdentifierWarning",
     "IllConditionedWarning",
+    "JournalError",
     "MemoryLimitError",
     "NotPositiveSemidefiniteError",
     "RechunkWarning",
+    "ReservedRowError",
     "ScaleError",
     "ScaleWarning",
     "SingularSystemError",
@@ -56,6 +58,14 @@ class ExportError(RuntimeError):
 
 class FileFormatError(ValueError):
     """A file cannot be loaded: it is no model, is damaged or contradicts itself, or is too new."""
+
+
+class JournalError(RuntimeError):
+    """The file of a labelling session cannot be opened, read or written; the message says why."""
+
+
+class ReservedRowError(ValueError):
+    """A row that is kept for the audit of a labelling session was asked for out of its turn."""
 
 
 class CellError(ValueError):

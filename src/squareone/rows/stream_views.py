@@ -303,6 +303,11 @@ class StreamSubset(_StreamView):
         return self._rows._take(self._chosen[wanted])
 
 
+def some_rows(X: Any, numbers: Array) -> Any:
+    """Rows ``numbers`` (m,), ascending, of an array, a CSR matrix or a stream (not read)."""
+    return StreamSubset(X, numbers) if isinstance(X, Stream) else X[numbers]
+
+
 def _view(rows: Stream, make: Callable[[Rows], Rows], changed: dict[str, Any]) -> Stream:
     return TransformedStream(rows, make, **changed)
 

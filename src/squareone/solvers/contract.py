@@ -518,8 +518,12 @@ class SolverInput(Protocol):
         """Show how many rows have been seen."""
 
 
+#: Those before the fit with the kernel that was chosen.
+PRELIMINARIES = ("choice of the kernel", "folds for the error", "metric")
+
 #: The stages of a fit, by the names under which their seconds are counted, in their order.
 STAGES = (
+    *PRELIMINARIES,
     "search for the width",
     "choice of centers",
     "start of the search",
