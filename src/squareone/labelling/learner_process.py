@@ -240,7 +240,7 @@ def _learn(pipe: Any, table: LearnerTable, order: Array, rule: RuleSettings) -> 
     import signal
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that started it says when
-    with suppress(OSError):
+    with suppress(OSError, AttributeError):
         os.nice(5)  # what a person waits for goes first
     from threadpoolctl import threadpool_limits
 
