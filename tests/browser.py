@@ -1,44 +1,21 @@
-"""Debian's chromium without a window, for tests of pages."""
+"""Tests of pages in a browser: where it may be missing, and what contrast a page has."""
 
 import os
-import shutil
-import tempfile
 from contextlib import contextmanager
 
 import pytest
 
-FLAGS = (
-    "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
-    "--disable-dev-shm-usage",
-)  # fmt: skip
+from tools.browser import missing, open_browser
 
 
 @contextmanager
 def chromium():
     """A driver of the browser; where it has to be there, its absence is a failure."""
-    required = os.environ.get("SQUAREONE_BROWSER") == "required"
-    there = shutil.which("chromium") and shutil.which("chromedriver")
-    try:
-        from selenium import webdriver
-    except ImportError:
-        webdriver = None
-    if not there or webdriver is None:
-        if required:
-            pytest.fail("chromium, its driver and selenium are expected: .ci/browser")
-        pytest.skip("no browser: .ci/browser installs one")
-    options = webdriver.ChromeOptions()
-    options.binary_location = shutil.which("chromium")
-    with tempfile.TemporaryDirectory() as profile:
-        for flag in (*FLAGS, f"--user-data-dir={profile}"):
-            options.add_argument(flag)
-        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-        service = webdriver.ChromeService(shutil.which("chromedriver"))
-        driver = webdriver.Chrome(options=options, service=service)
-        try:
-            yield driver
-        finally:
-            driver.quit()
+    lacking = missing()
+    if lacking:
+        (pytest.fail if os.environ.get("SQUAREONE_BROWSER") == "required" else pytest.skip)(lacking)
+    with open_browser() as driver:
+        yield driver
 
 
 #: The least contrast of what is shown, and of which element.
@@ -60,15 +37,3 @@ for (const e of document.querySelectorAll(all)) {
 }
 return worst;
 """
-
-
-def emulate(browser, width, scheme):
-    """A window so wide, in a light or dark room."""
-    browser.execute_cdp_cmd(
-        "Emulation.setDeviceMetricsOverride",
-        {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500},
-    )
-    browser.execute_cdp_cmd(
-        "Emulation.setEmulatedMedia",
-        {"features": [{"name": "prefers-color-scheme", "value": scheme}]},
-    )

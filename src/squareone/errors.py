@@ -20,12 +20,14 @@ __all__ = [
     "JournalError",
     "MemoryLimitError",
     "NotPositiveSemidefiniteError",
+    "RechunkWarning",
     "ReservedRowError",
     "ScaleError",
     "ScaleWarning",
     "SingularSystemError",
     "TableFileError",
     "TargetWarning",
+    "UnrecoverableWarning",
     "UnseenValuesWarning",
 ]
 
@@ -161,6 +163,14 @@ class EmptyColumnWarning(UserWarning):
 
 class IdentifierWarning(UserWarning):
     """Numbers of a table that look like a running number, and are not called one; not used."""
+
+
+class RechunkWarning(UserWarning):
+    """The columns of a Dask array are in several chunks, and every pass puts them into one."""
+
+
+class UnrecoverableWarning(UserWarning):
+    """Chunks of a Dask collection are held by workers, and nobody can make them again."""
 
 
 class UnseenValuesWarning(UserWarning):

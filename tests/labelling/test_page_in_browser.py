@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from squareone.labelling.journal import read_journal
-from tests.browser import CONTRAST, emulate
+from tests.browser import CONTRAST
+from tools.browser import emulate
 
 from .conftest import Page, write_mails
 

@@ -220,7 +220,14 @@ def fit(table: str, **options: Any) -> None:
     type=click.Choice(["stored", "adaptive", "jackknife+", "none"]),
     default="stored",
     show_default=True,
-    help="stored: by the errors in the model; the others factor again.",
+    help="stored: by the errors in the model. adaptive: factored again, its width depends on the "
+    "row. jackknife+: fitted again without each fold, which needs --data.",
+)
+@click.option(
+    "--data",
+    type=click.Path(exists=True, dir_okay=False),
+    metavar="TRAINING",
+    help="For jackknife+: the table the model was fitted to; it is known by its hash.",
 )
 @click.option(
     "--coverage",
@@ -229,6 +236,7 @@ def fit(table: str, **options: Any) -> None:
     show_default=True,
     help="The share of true values inside intervals.",
 )
+@click.option("--ignore", multiple=True, metavar="CODE", help="SQ005: say nothing of drift.")
 @_reading
 @_saying
 def predict(model: str, table: str, **options: Any) -> None:
@@ -239,6 +247,9 @@ def predict(model: str, table: str, **options: Any) -> None:
     """  # noqa: D301
     from .predict_command import run
 
+    if options["intervals"] == "jackknife+" and not options["data"]:
+        msg = "jackknife+ fits again: name the table the model was fitted to, --data TRAINING"
+        raise click.UsageError(msg)
     run(model, table, options, _console(options))
 
 

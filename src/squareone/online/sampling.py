@@ -191,9 +191,7 @@ class Sampler(Engine):
         columns = wrong.nonzero()[0]
         if self.rule.on_mistakes and columns.size:
             self._note(i, y, p, columns)
-        for column in columns.tolist():
-            own = slice(column, column + 1)
-            self._learners.learn(i, column, y[own], p[own])
+        self._learners.learn_each(i, columns.tolist(), y, p)
 
     def _note(self, i: int, y: Array, p: Array, columns: Array) -> None:
         """Keep up wᵀAw = vᵀA⁻¹v and ln det(A/a) of the columns that are about to learn a row."""
