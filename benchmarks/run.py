@@ -20,6 +20,7 @@ from benchmarks import (  # noqa: E402
     greedy,
     hinge,
     imports,
+    kernel_choice,
     kernels,
     linear,
     memory,
@@ -48,6 +49,7 @@ CASES = [
         plans,
         text,
         centers,
+        kernel_choice,
     )
     for case in theme.CASES
 ]

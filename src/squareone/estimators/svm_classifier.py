@@ -157,8 +157,8 @@ class SVMClassifier(ClassificationMixin):
     -----
     **Cost**: n²d/2 multiplications for the kernel matrix, n² numbers of float64 (also for float32
     rows), some ten systems of the rows on the margin for each λ and column (hinge), or three of all
-    support vectors (squared hinge). Exact leave-one-out values: 2n|M|·|SV| flops for |M| of these
-    and |SV| support vectors, and some passes over the rows for each one without which the margin
+    support vectors (squared hinge). Exact leave-one-out values: 2n·M·S flops for M of these
+    and S support vectors, and some passes over the rows for each one without which the margin
     changes. With the linear kernel on more rows than features, features take the place of the
     matrix; with m centers nmd multiplications and nm² flops once, nm numbers, and systems of the
     free rows or of m features, whichever are fewer. Rows of a stream are then read block by block

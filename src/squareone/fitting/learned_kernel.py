@@ -17,7 +17,7 @@ from sklearn.base import clone
 
 from ..arrays import Array
 from ..centers import Given
-from ..kernels import Gaussian, Kernel, Linear
+from ..kernels import Kernel, Linear
 from ..kernels.names import kernel_from
 from ..kernels.stationary import Stationary
 from ..models import Hyperplane, KernelExpansion
@@ -80,7 +80,7 @@ def kernel_search(asked: Any) -> KernelSearch | None:
 
 def stand_in(search: KernelSearch) -> Kernel:
     """A kernel that costs what the chosen one may cost."""
-    return next((k for k in search.kernels if not isinstance(k, Linear)), Gaussian())
+    return next((k for k in search.kernels if not isinstance(k, Linear)), search.kernels[0])
 
 
 def check_solver(solver: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -247,6 +248,18 @@ class CenterBasis:
         """About the mean of k(x, z) over rows like the centers (r,)."""
         L, r = self.factor, self.size
         return (L @ (L.T @ np.full(r, 1.0 / max(r, 1), L.dtype))).astype(self.dtype)
+
+    def evaluating(self, *, divides: bool) -> CenterBasis:
+        """The same for kernel values alone, without the m² numbers that other questions need.
+
+        With ``divides`` it has the factor.
+        """
+        found = copy(self)
+        found.asked, found.gone = self.points, None
+        found.dropped_features = self.dropped_features[:0]
+        if not divides:
+            found.factor, found._casts = self.factor[:0, :0], {}
+        return found
 
     def block_rows(self) -> int:
         """Rows whose kernel values are held at a time."""

@@ -8,7 +8,6 @@ import numpy as np
 
 from ...arrays import TILE, Array, add_gram, blocks, divide_by_cholesky, lower_copy
 from ...threads import for_each
-from ..contract import State
 from .center_basis import CenterBasis
 
 
@@ -40,25 +39,6 @@ class FeatureSums:
     def zero(cls, k: int, t: int) -> FeatureSums:
         """Of no rows."""
         return cls(np.zeros((k, k)), np.zeros(k), np.zeros((k, t)), np.zeros(t))
-
-    @classmethod
-    def from_state(cls, state: State) -> FeatureSums:
-        """What :meth:`state` gave."""
-        gram, first, cross, targets = (
-            state[name].copy() for name in ("gram", "first", "cross", "targets")
-        )
-        return cls(gram, first, cross, targets, float(state["total"]))
-
-    def state(self, rows: int) -> State:
-        """The sums over the first ``rows`` rows, as arrays."""
-        return {
-            "gram": self.gram,
-            "first": self.first,
-            "cross": self.cross,
-            "targets": self.targets,
-            "total": np.array(self.total),
-            "rows": np.array(rows),
-        }
 
     def add(self, Z: Array, targets: Array, root: Array | None) -> None:
         """Some rows ``Z`` (b, k) and ``targets`` (b, t), both scaled by √w ``root`` (b,).
@@ -116,21 +96,13 @@ class JointSums:
     ----------
     k, t : int
         Features and targets.
+    matrix : array (k + t + 1, k + t + 1), optional
+        Sums to go on from; zeros by default.
     """
 
-    def __init__(self, k: int, t: int) -> None:
+    def __init__(self, k: int, t: int, matrix: Array | None = None) -> None:
         self.k, self.t = k, t
-        self._matrix = np.zeros((k + t + 1, k + t + 1))
-
-    @classmethod
-    def of(cls, sums: FeatureSums) -> JointSums:
-        """Go on from other sums."""
-        k, t = sums.cross.shape
-        found = cls(k, t)
-        found._matrix[:k, :k], found._matrix[k:-1, :k] = sums.gram, sums.cross.T
-        found._matrix[-1, :k], found._matrix[-1, k:-1] = sums.first, sums.targets
-        found._matrix[-1, -1] = sums.total
-        return found
+        self.matrix = np.zeros((k + t + 1, k + t + 1)) if matrix is None else matrix
 
     def beside(self, rows: Array, targets: Array, root: Array | None, part: slice) -> None:
         """Write ``targets`` (b, t) and √w beside the features in a part of ``rows`` (b, k + t + 1).
@@ -142,15 +114,11 @@ class JointSums:
 
     def add(self, rows: Array) -> None:
         """Some rows (b, k + t + 1). Cost: b(k + t)² flops."""
-        add_gram(self._matrix, rows)
-
-    def state(self, rows: int) -> State:
-        """The sums over the first ``rows`` rows, as arrays of their own."""
-        return {name: array.copy() for name, array in self.apart().state(rows).items()}
+        add_gram(self.matrix, rows)
 
     def apart(self) -> FeatureSums:
         """What was summed; its matrix is a view, which is not added to again."""
-        M, k = self._matrix, self.k
+        M, k = self.matrix, self.k
         first, cross, targets = (
             np.array(part, order="C") for part in (M[-1, :k], M[k:-1, :k].T, M[-1, k:-1])
         )

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
 from ...arrays import Array
 from ...rows import Rows
-from ...threads import shared_cores
+from ...rows.block_sums import Accumulator
 from ..exact.weighting import Weighting
 from .center_basis import CenterBasis
 
@@ -48,17 +48,11 @@ class NormalPasses:
 
     def transposed(self, U: Array) -> Array:
         """Z̃ᵀU for ``U`` (n, c) → (r, c), with uᵀU = 0 where there is an intercept."""
-        sums = self._pass(lambda K, rows: K.T @ U[rows], U.shape[1])
-        return self.basis.forward(sums)
+        return self.basis.forward(self._pass(None, U))
 
     def normal(self, A: Array) -> Array:
         """Z̃ᵀZ̃A for ``A`` (r, c)."""
-        C = self.coefficients(A)
-
-        def twice(K: Array, rows: slice) -> Array:
-            return K.T @ (K @ C)
-
-        result = self.basis.forward(self._pass(twice, A.shape[1]))
+        result = self.basis.forward(self._pass(self.coefficients(A), None))
         if self.weighting.direction is not None:
             first = self.first()
             result -= np.outer(first, first @ A)
@@ -73,8 +67,7 @@ class NormalPasses:
         if self._first is None:
             u = self.weighting.direction
             assert u is not None
-            sums = self._pass(lambda K, rows: K.T @ u[rows, None], 1)
-            self._first = self.basis.forward(sums)[:, 0]
+            self._first = self.basis.forward(self._pass(None, u[:, None]))[:, 0]
         return self._first
 
     def mean(self) -> Array:
@@ -103,26 +96,46 @@ class NormalPasses:
         self.basis.divide(Z)
         return Z
 
-    def _pass(self, part: Callable[[Array, slice], Array], columns: int) -> Array:
-        """Σ part(K, rows) over all strips of kernel values (b, r), in float64."""
+    def _pass(self, C: Array | None, U: Array | None) -> Array:
+        """KᵀKC for ``C`` (r, c), or KᵀU for ``U`` (n, c), over kernel values K (n, r): float64."""
         self.passes += 1
-        sums = np.zeros((_HANDS, self.basis.size, columns))
-        root = self.weighting.root
-        with shared_cores():
-            for piece, block in self.rows.row_blocks(_ROWS):
-                some = None if root is None else root[piece]
+        basis = self.basis.evaluating(divides=False)
+        start = partial(StripSums, basis, self.shift, self._strip, C)
+        return self.rows.sum_over_blocks(start, (U, self.weighting.root), size=_ROWS)
 
-                def look(strip: slice, K: Array, start: int = piece.start) -> None:
-                    rows = slice(start + strip.start, start + strip.stop)
-                    hand = (strip.start // self._strip) % _HANDS
-                    sums[hand] += part(K, rows)
 
-                self.basis.strips(
-                    block,
-                    look,
-                    size=self._strip,
-                    hands=_HANDS,
-                    shift=self.shift,
-                    root=some,
-                )
-        return sums.sum(axis=0)
+class StripSums(Accumulator):
+    """KᵀKC, or KᵀU for what lies beside the rows, over strips of kernel values (b, r).
+
+    Parameters
+    ----------
+    basis : CenterBasis
+    shift : array (r,) or None
+    strip : int
+        Rows of a strip.
+    C : array (r, c) or None
+    """
+
+    def __init__(
+        self, basis: CenterBasis, shift: Array | None, strip: int, C: Array | None
+    ) -> None:
+        self._basis, self._shift, self._strip, self._C = basis, shift, strip, C
+
+    def add(self, block: Rows, *beside: Array | None) -> None:
+        U, root = beside
+        given = self._C if U is None else U
+        assert given is not None
+        sums = np.zeros((_HANDS, self._basis.size, given.shape[1]))
+
+        def look(strip: slice, K: Array) -> None:
+            hand = (strip.start // self._strip) % _HANDS
+            sums[hand] += K.T @ (K @ given if U is None else given[strip])
+
+        self._basis.strips(
+            block, look, size=self._strip, hands=_HANDS, shift=self._shift, root=root
+        )
+        found = sums.sum(axis=0)
+        if self.total is None:
+            self.total = found
+        else:
+            self.total += found

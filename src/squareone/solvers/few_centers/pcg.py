@@ -11,11 +11,11 @@ import numpy as np
 
 from ...arrays import Array, blocks
 from ...rows import Rows, rows_of
+from ...rows.block_sums import Keeper
 from ..contract import (
     Candidate,
     Factor,
     Forgetful,
-    Keeper,
     SolverInput,
     State,
     Task,
