@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 import warnings
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
@@ -516,7 +517,11 @@ def killed_at_random(client, stop, seed):
     for _ in range(2):
         if stop.wait(draw.uniform(0.1, 0.6)):
             return
-        os.kill(int(draw.choice(list(client.run(os.getpid).values()))), signal.SIGKILL)
+        # one that was just lost does not answer
+        there = list(client.run(os.getpid, on_error="ignore").values())
+        if there:
+            with suppress(ProcessLookupError):
+                os.kill(int(draw.choice(there)), signal.SIGKILL)
 
 
 def fits_with_losses(seeds, caplog):
