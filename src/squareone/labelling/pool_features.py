@@ -24,8 +24,12 @@ __all__ = ["ColumnFeatures", "PoolFeatures", "TextFeatures", "features_of"]
 BLOCK = 512
 # Hashes of words; a collision costs little where there are so many.
 _HASHES = 2**18
+# Words of one sign, too: there are languages, and answers, that have them.
+_WORD = r"(?u)\b\w+\b"
 # Rows from which the rarity of words is counted, and from which a width is.
 _COUNTED, _WIDTH_ROWS = 5_000, 500
+# Bytes that a column of plain strings can have.
+_MOST_OF_STRINGS = 2**31 - 1
 # Characters of a text that are looked at.
 _LONGEST = 100_000
 
@@ -46,7 +50,7 @@ class PoolFeatures(ABC):
     kernel: Any
 
     def __init__(self, table: Any, order: Array, budget: float) -> None:
-        self.table, self.order, self.budget = table, order, budget
+        self.table, self.order, self.budget = contiguous(table), order, budget
         self._kept: OrderedDict[int, Any] = OrderedDict()
         self._bytes = 0.0
         self._ready = False
@@ -102,7 +106,9 @@ class TextFeatures(PoolFeatures):
     def _prepare(self) -> None:
         from sklearn.feature_extraction.text import HashingVectorizer, TfidfTransformer
 
-        self.words = HashingVectorizer(n_features=_HASHES, alternate_sign=False, norm=None)
+        self.words = HashingVectorizer(
+            n_features=_HASHES, alternate_sign=False, norm=None, token_pattern=_WORD
+        )
         self.weights = TfidfTransformer(sublinear_tf=True)
         some = self.order[:_COUNTED]
         texts = texts_of(self.table.take(some) if some.size else self.table)
@@ -151,6 +157,17 @@ def features_of(
     if text is not None:
         return TextFeatures(table.select([text]), order, budget)
     return ColumnFeatures(table.select(list(columns)), order, budget)
+
+
+def contiguous(table: Any) -> Any:
+    """A table whose columns are of one piece: rows of many pieces take long to find."""
+    import pyarrow
+
+    for place, field in enumerate(table.schema):
+        column = table.column(place)
+        if pyarrow.types.is_string(field.type) and column.nbytes > _MOST_OF_STRINGS:
+            table = table.set_column(place, field.name, column.cast(pyarrow.large_string()))
+    return table.combine_chunks()
 
 
 def texts_of(table: Any) -> list[str]:
