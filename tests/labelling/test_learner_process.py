@@ -59,17 +59,21 @@ def test_it_learns_and_asks_as_one_in_this_process():
 
 
 def test_that_it_has_ended_is_said():
-    process, _ = pair()
+    process, own = pair()
     try:
+        pairs = [(int(place), truth(TEXTS[place])) for place in own.order[:12]]
+        process.update(pairs, ["spam", "ham"])
         process._process.kill()
         with pytest.raises(LearnerError, match="answers are kept"):
             process.figures()
-        process.update([], ["a"])  # is no harm
+        process.update(pairs[:4], ["spam", "ham"])  # is no harm
         assert process.failed
     finally:
         process.close()
     process, _ = pair(fails=True)
     try:
+        assert process.guess(0) is None  # nothing can be known yet, and nobody waits for that
+        process.update(pairs, ["spam", "ham"])
         with pytest.raises(LearnerError, match="the table is gone"):
             process.guess(0)
     finally:

@@ -81,6 +81,7 @@ class LearnerProcess:
         self.failed: str | None = None
         self._order, self._given = order, 0
         self._heard = False  # whether the process has found anything yet
+        self._labels = 0
         self._begun = False  # whether there is something to learn from
         self._found: deque[Candidate] = deque()
         self._waiting: dict[int, Future[Any]] = {}
@@ -115,6 +116,7 @@ class LearnerProcess:
     ) -> None:
         """Know these labels; returns at once."""
         self._version += 1
+        self._labels = len(pairs)
         self._begun = len({label for _, label in pairs}) > 1
         self._send("update", (self._version, list(pairs), list(classes), set(settled)))
 
@@ -144,19 +146,21 @@ class LearnerProcess:
 
     def guess(self, place: int) -> Guess | None:
         """What the model says of a row."""
-        return self._ask("guess", place)
+        return self._ask("guess", place) if self._begun else None
 
     def predict(self, places: Sequence[int]) -> list[str] | None:
         """Labels of rows."""
-        return self._ask("predict", list(places))
+        return self._ask("predict", list(places)) if self._begun else None
 
     def figures(self) -> StoppingFigures:
         """How much is left to learn."""
+        if not self._begun:  # a process that starts is not waited for where it knows nothing
+            return StoppingFigures(self._labels, None, 0, None, 0)
         return self._ask("figures")
 
     def suspects(self, count: int) -> list[int]:
         """Learned rows whose labels the others believe least."""
-        return self._ask("suspects", count)
+        return self._ask("suspects", count) if self._begun else []
 
     def close(self) -> None:
         """End the process."""
