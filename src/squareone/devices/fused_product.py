@@ -175,11 +175,119 @@ def _walk(  # noqa: PLR0913, PLR0917
         tl.store(out + place, total, mask=own_there[:, None] & (columns < t)[None, :])
 
 
+@dataclass(frozen=True)
+class FusedKernel:
+    """A kernel as this program knows it.
+
+    Attributes
+    ----------
+    distance : {BY_PRODUCTS, CITY_BLOCK, SQUARES}
+    twice_nu : {0, 1, 3, 5}
+        Zero for exp of the exponent, or Matérn's 2ν.
+    tile : Tile or None
+        None for what is usual.
+    """
+
+    distance: int
+    twice_nu: int
+    tile: Tile | None = None
+
+    def scaled(self, Z: torch.Tensor) -> ScaledRows:
+        """Rows (n, d) in units of the width, as the program reads them."""
+        halves = 0.5 * torch.square(Z.double()).sum(dim=1).float()
+        return ScaledRows(Z.contiguous() if self.by_products else Z.T.contiguous(), halves)
+
+    @property
+    def by_products(self) -> bool:
+        """Whether distances are computed by products of rows."""
+        return self.distance == BY_PRODUCTS
+
+    def product(
+        self,
+        left: ScaledRows,
+        right: ScaledRows,
+        V: torch.Tensor,
+        factor: float = 1.0,
+        shift: torch.Tensor | None = None,
+        shift_of: int = NO_SHIFT,
+    ) -> torch.Tensor:
+        """Σ_j (factor · k(z_i, w_j) − shift) v_j for rows z (n, d) and w (m, d) → (n, t), float64.
+
+        Parameters
+        ----------
+        left, right : ScaledRows
+            float32.
+        V : tensor (m, t)
+            float32.
+        factor : float
+        shift : tensor (n,) or (m,), optional
+        shift_of : {NO_SHIFT, SHIFT_OF_ROWS, SHIFT_OF_OTHERS}
+
+        Notes
+        -----
+        **Cost**: nm(d + t) multiplications; memory for the parts of the result, nt numbers each.
+        The same numbers every time.
+        """
+        n, (m, t) = left.halves.shape[0], V.shape
+        result = torch.zeros((n, t), dtype=torch.float64, device=V.device)
+        for first in range(0, t if n and m else 0, MOST_COLUMNS):
+            columns = slice(first, first + MOST_COLUMNS)
+            some = V[:, columns].contiguous()
+            out = self._parts(left, right, some, factor, shift, shift_of)
+            torch.sum(out, dim=0, dtype=torch.float64, out=result[:, columns])
+        return result
+
+    def _parts(
+        self,
+        left: ScaledRows,
+        right: ScaledRows,
+        V: torch.Tensor,
+        factor: float,
+        shift: torch.Tensor | None,
+        shift_of: int,
+    ) -> torch.Tensor:
+        """The sums over parts of the other rows (p, n, t), for a few columns."""
+        n, (m, t) = left.halves.shape[0], V.shape
+        d = left.Z.shape[1 if self.by_products else 0]
+        tile = self.tile or usual_tile(d, t, self.distance)
+        tiles = triton.cdiv(n, tile.rows)
+        parts = max(1, min(triton.cdiv(_PROGRAMS, tiles), triton.cdiv(m, _FEWEST)))
+        part = triton.cdiv(triton.cdiv(m, parts), tile.others) * tile.others
+        parts = triton.cdiv(m, part)
+        out = torch.empty((parts, n, t), dtype=torch.float32, device=V.device)
+        _walk[(tiles, parts)](
+            left.Z,
+            left.halves,
+            right.Z,
+            right.halves,
+            V,
+            V if shift is None else shift,
+            out,
+            n,
+            m,
+            d,
+            t,
+            part,
+            float(factor),
+            **constants(d, t, self, shift_of, tile),
+        )
+        return out
+
+
+#: By the name of a kernel's profile, how it is evaluated. The exponential of the Euclidean distance
+#: is as steep as can be where rows coincide: there products of rows have no digits.
+FUSED = {
+    "gaussian": FusedKernel(BY_PRODUCTS, 0),
+    "matern-1/2": FusedKernel(SQUARES, 1),
+    "matern-3/2": FusedKernel(BY_PRODUCTS, 3),
+    "matern-5/2": FusedKernel(BY_PRODUCTS, 5),
+    "laplacian": FusedKernel(CITY_BLOCK, 0),
+}
+
+
 def usual_tile(d: int, t: int, distance: int) -> Tile:
     """The tile for so many features and columns."""
-    if distance != BY_PRODUCTS:
-        return Tile(64, 64, 4, 2)
-    if t > 16:  # noqa: PLR2004
+    if distance != BY_PRODUCTS or t > _LEAST:
         return Tile(64, 64, 4, 2)
     return Tile(128, 64, 4, 2) if d <= _ONCE else Tile(128, 64, 8, 2)
 
@@ -190,77 +298,18 @@ _ONCE, _FEATURES = 64, 32
 _LEAST = 16
 
 
-def constants(d: int, t: int, distance: int, twice_nu: int, shift: int, tile: Tile) -> dict[str, Any]:
-    """What the kernel is compiled for."""
+def constants(d: int, t: int, kernel: FusedKernel, shift_of: int, tile: Tile) -> dict[str, Any]:
+    """What the program is compiled for."""
     once = d <= _ONCE
-    columns = 1 if t == 1 else max(_LEAST, triton.next_power_of_2(t))
     return {
-        "DISTANCE": distance,
-        "TWICE_NU": twice_nu,
-        "SHIFT": shift,
+        "DISTANCE": kernel.distance,
+        "TWICE_NU": kernel.twice_nu,
+        "SHIFT": shift_of,
         "ROWS": tile.rows,
         "OTHERS": tile.others,
         "FEATURES": max(_LEAST, triton.next_power_of_2(d)) if once else _FEATURES,
         "ONCE": once,
-        "COLUMNS": columns,
+        "COLUMNS": 1 if t == 1 else max(_LEAST, triton.next_power_of_2(t)),
         "num_warps": tile.warps,
         "num_stages": tile.stages,
     }
-
-
-def fused_product(
-    left: ScaledRows,
-    right: ScaledRows,
-    V: torch.Tensor,
-    *,
-    distance: int,
-    twice_nu: int,
-    factor: float = 1.0,
-    shift: torch.Tensor | None = None,
-    shift_of: int = NO_SHIFT,
-    tile: Tile | None = None,
-) -> torch.Tensor:
-    """Σ_j (factor · k(z_i, w_j) − shift) v_j for rows z (n, d) and w (m, d) → (n, t), in float64.
-
-    Parameters
-    ----------
-    left, right : ScaledRows
-        float32, and one number after the other.
-    V : tensor (m, t)
-    distance : {BY_PRODUCTS, CITY_BLOCK, SQUARES}
-    twice_nu : {0, 1, 3, 5}
-        The kernel: zero for exp of the exponent, or Matérn's 2ν.
-    factor : float
-    shift : tensor (n,) or (m,), optional
-    shift_of : {NO_SHIFT, SHIFT_OF_ROWS, SHIFT_OF_OTHERS}
-    tile : Tile, optional
-
-    Notes
-    -----
-    **Cost**: nm(d + t) multiplications; memory for the parts of the result, nt numbers each. The
-    same numbers every time.
-    """
-    n, m = left.halves.shape[0], right.halves.shape[0]
-    d = left.Z.shape[1 if distance == BY_PRODUCTS else 0]
-    pieces = [
-        _few_columns(left, right, V[:, k : k + MOST_COLUMNS].contiguous(), d, distance, twice_nu,
-                     factor, shift, shift_of, tile)
-        for k in range(0, V.shape[1], MOST_COLUMNS)
-    ] if n and m else [torch.zeros((n, V.shape[1]), dtype=torch.float64, device=V.device)]
-    return pieces[0] if len(pieces) == 1 else torch.cat(pieces, 1)
-
-
-def _few_columns(left, right, V, d, distance, twice_nu, factor, shift, shift_of, tile):
-    n, (m, t) = left.halves.shape[0], V.shape
-    tile = tile or usual_tile(d, t, distance)
-    tiles = triton.cdiv(n, tile.rows)
-    parts = max(1, min(triton.cdiv(_PROGRAMS, tiles), triton.cdiv(m, _FEWEST)))
-    part = triton.cdiv(triton.cdiv(m, parts), tile.others) * tile.others
-    parts = triton.cdiv(m, part)
-    out = torch.empty((parts, n, t), dtype=torch.float32, device=V.device)
-    _walk[(tiles, parts)](
-        left.Z, left.halves, right.Z, right.halves, V, shift if shift is not None else V, out,
-        n, m, d, t, part, float(factor),
-        **constants(d, t, distance, twice_nu, shift_of, tile),
-    )
-    return out.sum(dim=0, dtype=torch.float64)

@@ -48,6 +48,10 @@ class Kernel(NamedParameters):
     #: :func:`~squareone.devices.namespace`.
     fills_anywhere: bool = False
 
+    #: A name by which devices know what it is of the distance between rows, where they have a
+    #: program for that; whoever overrides :meth:`fill` overrides it by an empty one.
+    profile: str = ""
+
     #: Whether :meth:`peak` asks for nothing but the largest magnitude of the rows.
     peak_by_rows: bool = False
 

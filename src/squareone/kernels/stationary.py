@@ -169,6 +169,12 @@ class Stationary(Kernel):
             example = f"gamma={gamma:g} is {cls.__name__}(sigma={sigma(float(gamma)):.4g})"
         return f"the width is called sigma, with {rule}: {example}"
 
+    def standardised(self, X: Any, origin: Array) -> Any:
+        """Rows ``X`` (n, d) less the origin, in units of sigma, in the coordinates of the metric."""
+        # centred before it is rounded by the division: far from zero that costs digits
+        rows, origin = self.in_metric(X, origin)
+        return rows.standardised(origin, self.widths)
+
     @staticmethod
     @abstractmethod
     def distances(rows: Rows) -> Array:
@@ -269,6 +275,8 @@ class Gaussian(_Euclidean):
            [1.    , 1.    , 0.1353],
            [0.1353, 0.1353, 1.    ]])
     """
+
+    profile = "gaussian"
 
     def __init__(
         self,
@@ -380,6 +388,11 @@ class Matern(_Euclidean):
         self.nu = nu
         self.metric = metric
 
+    @property
+    def profile(self) -> str:  # type: ignore[override]
+        """``"matern-3/2"`` and so on."""
+        return f"matern-{round(2.0 * self.nu)}/2"
+
     def check_parameters(self) -> None:
         super().check_parameters()
         if not isinstance(self.nu, Real) or self.nu not in (0.5, 1.5, 2.5):
@@ -427,6 +440,7 @@ class Laplacian(Stationary):
     """
 
     _metric_axes = (1,)
+    profile = "laplacian"
 
     def __init__(self, sigma: float | str = "auto", metric: Array | str | None = None) -> None:
         self.sigma = sigma
@@ -445,9 +459,7 @@ class Laplacian(Stationary):
     power = 1
 
     def left(self, X: Any, origin: Array) -> Rows:
-        # centred before it is rounded by the division: far from zero that costs digits
-        rows, origin = self.in_metric(X, origin)
-        return rows.standardised(origin, self.widths)
+        return self.standardised(X, origin)
 
     def right(self, Y: Any, origin: Array) -> Rows:
         return self.left(Y, origin)
