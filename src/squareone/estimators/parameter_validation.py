@@ -88,9 +88,10 @@ def check_place(estimator: Any, place: Place, kernel: Kernel, X: Any) -> None:
             f"for {place.name}: leave device=None, or write fill with squareone.devices.namespace"
         )
         raise TypeError(msg)
-    if estimator.centers is not None or takes_centers(estimator.solver):
+    solver = SOLVERS.get(estimator.solver)
+    if solver is not None and not solver.on_devices:
         msg = (
-            f"device={estimator.device!r} is for fits with all rows as centers, and centers were "
-            "asked for: leave device=None, or centers=None and solver='auto'"
+            f"solver={solver.name!r} works in the machine's memory, and device asks for "
+            f"{place.name}: leave device=None, or take solver='rectangle' or 'pcg'"
         )
         raise ValueError(msg)

@@ -300,7 +300,7 @@ class Problem(Sample):
         assert self.centers is not None
         basis = CenterBasis(self.kernel, self.centers.points, self.X.dtype, compact=compact)
         left = (self.plan.memory_limit - self.plan.chosen.needed) / 4.0
-        basis.block_bytes = float(np.clip(left, LEAST_BLOCK, MOST_BLOCK))
+        basis.block_bytes = float(np.clip(left, LEAST_BLOCK, active_place().block_bytes))
         return basis
 
     def limits(self, budget: float | None = None) -> Limits:

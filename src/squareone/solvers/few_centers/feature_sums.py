@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...arrays import TILE, Array, add_gram, blocks, divide_by_cholesky, lower_copy
+from ...devices import active_place
 from ...threads import for_each
 from ..contract import State
 from .center_basis import CenterBasis
@@ -52,7 +53,7 @@ class FeatureSums:
     def state(self, rows: int) -> State:
         """The sums over the first ``rows`` rows, as arrays."""
         return {
-            "gram": self.gram,
+            "gram": active_place().fetched(self.gram),
             "first": self.first,
             "cross": self.cross,
             "targets": self.targets,
@@ -81,7 +82,7 @@ class FeatureSums:
     def without(self, other: FeatureSums) -> FeatureSums:
         """The sums over the rows that are not in ``other``."""
         return FeatureSums(
-            self.gram - other.gram,
+            active_place().fetched(self.gram) - other.gram,
             self.first - other.first,
             self.cross - other.cross,
             self.targets - other.targets,
@@ -120,15 +121,17 @@ class JointSums:
 
     def __init__(self, k: int, t: int) -> None:
         self.k, self.t = k, t
-        self._matrix = np.zeros((k + t + 1, k + t + 1))
+        self._matrix = active_place().empty((k + t + 1, k + t + 1), np.float64)
+        self._matrix[...] = 0.0
 
     @classmethod
     def of(cls, sums: FeatureSums) -> JointSums:
         """Go on from other sums."""
         k, t = sums.cross.shape
         found = cls(k, t)
-        found._matrix[:k, :k], found._matrix[k:-1, :k] = sums.gram, sums.cross.T
-        found._matrix[-1, :k], found._matrix[-1, k:-1] = sums.first, sums.targets
+        taken = active_place().taken
+        found._matrix[:k, :k], found._matrix[k:-1, :k] = taken(sums.gram), taken(sums.cross.T)
+        found._matrix[-1, :k], found._matrix[-1, k:-1] = taken(sums.first), taken(sums.targets)
         found._matrix[-1, -1] = sums.total
         return found
 
@@ -137,8 +140,9 @@ class JointSums:
 
         Row by row it is a long way from one to the next: best where they are in the cache.
         """
-        rows[part, self.k : -1] = targets[part]
-        rows[part, -1] = 1.0 if root is None else root[part]
+        taken = active_place().taken
+        rows[part, self.k : -1] = taken(targets[part])
+        rows[part, -1] = 1.0 if root is None else taken(root[part])
 
     def add(self, rows: Array) -> None:
         """Some rows (b, k + t + 1). Cost: b(k + t)² flops."""
@@ -150,8 +154,8 @@ class JointSums:
 
     def apart(self) -> FeatureSums:
         """What was summed; its matrix is a view, which is not added to again."""
-        M, k = self._matrix, self.k
+        M, k, fetched = self._matrix, self.k, active_place().fetched
         first, cross, targets = (
-            np.array(part, order="C") for part in (M[-1, :k], M[k:-1, :k].T, M[-1, k:-1])
+            np.array(fetched(part), order="C") for part in (M[-1, :k], M[k:-1, :k].T, M[-1, k:-1])
         )
         return FeatureSums(M[:k, :k], first, cross, targets, float(M[-1, -1]))

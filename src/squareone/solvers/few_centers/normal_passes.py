@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ...arrays import Array
+from ...arrays import Array, times
+from ...devices import active_place
 from ...rows import Rows
 from ...threads import shared_cores
 from ..exact.weighting import Weighting
@@ -41,24 +42,19 @@ class NormalPasses:
         self.rows = rows
         self.weighting = weighting
         self.shift = shift
-        self.passes = 0
-        self._strip = max(32, min(512, _STRIP_NUMBERS // max(1, basis.size)))
+        place = active_place()
+        sums = place.sums(basis.center_values(shift), rows, weighting.root)
+        self._sums = StripSums(basis, rows, shift, weighting.root) if sums is None else sums
         # Σ √w z̃ along u: what a projection takes off
         self._first: Array | None = None
 
     def transposed(self, U: Array) -> Array:
         """Z̃ᵀU for ``U`` (n, c) → (r, c), with uᵀU = 0 where there is an intercept."""
-        sums = self._pass(lambda K, rows: K.T @ U[rows], U.shape[1])
-        return self.basis.forward(sums)
+        return self.basis.forward(self._sums.transposed(U))
 
     def normal(self, A: Array) -> Array:
         """Z̃ᵀZ̃A for ``A`` (r, c)."""
-        C = self.coefficients(A)
-
-        def twice(K: Array, rows: slice) -> Array:
-            return K.T @ (K @ C)
-
-        result = self.basis.forward(self._pass(twice, A.shape[1]))
+        result = self.basis.forward(self._sums.twice(self.coefficients(A)))
         if self.weighting.direction is not None:
             first = self.first()
             result -= np.outer(first, first @ A)
@@ -73,14 +69,13 @@ class NormalPasses:
         if self._first is None:
             u = self.weighting.direction
             assert u is not None
-            sums = self._pass(lambda K, rows: K.T @ u[rows, None], 1)
-            self._first = self.basis.forward(sums)[:, 0]
+            self._first = self.transposed(u[:, None])[:, 0]
         return self._first
 
     def mean(self) -> Array:
         """The mean of k(x, z) / unit over the rows (r,), in float64."""
         assert self.shift is not None
-        return self.shift + self.basis.factor @ self.first() / self.weighting.total_root
+        return self.shift + times(self.basis.factor, self.first()) / self.weighting.total_root
 
     def features(self, rows: Array) -> Array:
         """Centred z̃ of some of the rows (m,), scaled by √w: (m, r)."""
@@ -99,30 +94,56 @@ class NormalPasses:
         return Z
 
     def _divided(self, rows: Rows, root: Array | None) -> Array:
-        Z = self.basis.values(rows, self.shift, root)
-        self.basis.divide(Z)
-        return Z
+        return active_place().fetched(self.basis.divided(rows, self.shift, root))
+
+
+class StripSums:
+    """Sums over all rows of √w (k − shift), by strips of kernel values on all cores.
+
+    Parameters
+    ----------
+    basis : CenterBasis
+    rows : Rows
+    shift : array (r,) or None
+    root : array (n,) or None
+        √w.
+    """
+
+    def __init__(
+        self, basis: CenterBasis, rows: Rows, shift: Array | None, root: Array | None
+    ) -> None:
+        self._basis = basis
+        self._rows = rows
+        self._shift = shift
+        self._root = root
+        self._strip = max(32, min(512, _STRIP_NUMBERS // max(1, basis.size)))
+
+    def transposed(self, U: Array) -> Array:
+        """Σ k uᵀ for ``U`` (n, c) → (r, c)."""
+        return self._pass(lambda K, rows: K.T @ U[rows], U.shape[1])
+
+    def twice(self, C: Array) -> Array:
+        """Σ k kᵀC for ``C`` (r, c) → (r, c)."""
+        return self._pass(lambda K, rows: K.T @ (K @ C), C.shape[1])
 
     def _pass(self, part: Callable[[Array, slice], Array], columns: int) -> Array:
         """Σ part(K, rows) over all strips of kernel values (b, r), in float64."""
-        self.passes += 1
-        sums = np.zeros((_HANDS, self.basis.size, columns))
-        root = self.weighting.root
+        sums = np.zeros((_HANDS, self._basis.size, columns))
         with shared_cores():
-            for piece, block in self.rows.row_blocks(_ROWS):
-                some = None if root is None else root[piece]
+            for piece, block in self._rows.row_blocks(_ROWS):
+                some = None if self._root is None else self._root[piece]
 
                 def look(strip: slice, K: Array, start: int = piece.start) -> None:
                     rows = slice(start + strip.start, start + strip.stop)
                     hand = (strip.start // self._strip) % _HANDS
                     sums[hand] += part(K, rows)
 
-                self.basis.strips(
+                self._basis.strips(
                     block,
                     look,
                     size=self._strip,
                     hands=_HANDS,
-                    shift=self.shift,
+                    shift=self._shift,
                     root=some,
                 )
         return sums.sum(axis=0)

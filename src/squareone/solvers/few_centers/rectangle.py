@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ...arrays import Array, blocks, lower_tiles, room_for
+from ...arrays import Array, blocks, diagonal, lower_less_outer, times
 from ...centers.chosen_centers import draw_rows
 from ...decompositions import Tridiagonal
+from ...devices import active_place
 from ...kernels.tiles import kernel_rectangle
 from ...rows import Rows, rows_of
 from ...threads import for_each, shared_cores
@@ -101,6 +102,7 @@ class RectangleFactor(RidgeFactor):
         self.weighting = weighting
         self.targets, self.means = weighting.targets(Y)
         self.center_rows = CenterRows(basis, center_rows)
+        self._sum_type = active_place().sum_type(self.targets.dtype)
         u = weighting.direction
         self._shift = None if u is None else basis.typical_values()
         self._choose_sums()
@@ -138,7 +140,7 @@ class RectangleFactor(RidgeFactor):
 
     def _choose_sums(self) -> None:
         """How kernel values are summed, by the condition of the matrix between the centers."""
-        dtype, self._amplified = self.targets.dtype, max(1.0, self.centers.condition)
+        dtype, self._amplified = self._sum_type, max(1.0, self.centers.condition)
         eps = float(np.finfo(dtype).eps)
         self._divided_first, self._apart = False, None
         if not self._takes_time():
@@ -156,19 +158,18 @@ class RectangleFactor(RidgeFactor):
 
     def features(self, rows: Array, root: Array | None) -> Array:
         """√w L⁻¹(k − shift) of some of the rows (m,) → (m, r)."""
-        Z = self.centers.values(self.rows[rows], self._shift, root)
-        self.centers.divide(Z)
-        return Z
+        return active_place().fetched(self.centers.divided(self.rows[rows], self._shift, root))
 
     def _takes_time(self) -> bool:
         """Whether dividing first, the most accurate way, would take time worth speaking of."""
         return float(self.n) * self.centers.size**2 > _NEGLIGIBLE
 
-    def _room(self, width: int) -> Array:
+    def _room(self, width: int) -> Any:
         """For a block of rows, touched once and used again."""
-        return room_for(min(self.n, self.centers.block_rows()), width, self.targets.dtype)
+        rows = min(self.n, self.centers.block_rows())
+        return active_place().room(rows, width, self._sum_type)
 
-    def _fill(self, block: Rows, root: Array | None, F: Array, beside: Visitor) -> None:
+    def _fill(self, block: Rows, root: Array | None, F: Any, beside: Visitor) -> None:
         """Write what is summed of a block of rows: (b, r), or (b, r + q) with directions apart.
 
         ``beside`` is called with parts of the rows while these are in the cache.
@@ -177,13 +178,11 @@ class RectangleFactor(RidgeFactor):
         # the shift is among the directions apart, and is taken off there
         along = None if apart is None or self._shift is None else apart.along(self._shift)
 
-        def turn(part: slice, K: Array) -> None:
+        def turn(part: slice, K: Any) -> None:
             if apart is not None:
                 apart.split(K, F[part, r:])
             elif self._divided_first:
-                Z = K.copy()  # which lies in one piece
-                self.centers.divide(Z)
-                K[...] = Z
+                self.centers.divide(K)
             if along is not None:
                 F[part, r:] -= along if root is None else root[part, None] * along
             beside(part)
@@ -223,7 +222,7 @@ class RectangleFactor(RidgeFactor):
 
     def _precision(self) -> np.dtype:
         """Of matrices among the centers, once they are divided by the factor."""
-        large = self.targets.dtype == np.float32 and self.centers.size > LARGE
+        large = self._sum_type == np.float32 and self.centers.size > LARGE
         return np.dtype(np.float32 if large else np.float64)
 
     def _summed_over(self, rows: Array) -> FeatureSums:
@@ -238,18 +237,12 @@ class RectangleFactor(RidgeFactor):
     def _decompose(self) -> None:
         """The systems of the centred features."""
         sums, intercept = self._sums, self.weighting.direction is not None
-        gram = np.empty(sums.gram.shape, self._precision())
         mean = sums.first / sums.total if intercept else np.zeros(self.centers.size)
-
-        def centre(tile: tuple[slice, slice]) -> None:  # in float64
-            rows, columns = tile
-            gram[tile] = sums.gram[tile] - np.outer(mean[rows], sums.first[columns])
-
-        for_each(centre, lower_tiles(mean.size))
+        gram = lower_less_outer(sums.gram, mean, sums.first, self._precision())  # in float64
         self._systems = ShiftedSystems(gram, sums.cross)
         self.squares = self._systems.squares
         # L times the mean feature, back among kernel values
-        self._mean = self.centers.factor @ mean
+        self._mean = times(self.centers.factor, mean).astype(np.float64, copy=False)
         self._off = None
         if self._shift is not None:
             self._mean += self._shift
@@ -266,7 +259,8 @@ class RectangleFactor(RidgeFactor):
     @cached_property
     def axes(self) -> Array:  # type: ignore[override]
         """L⁻ᵀV (r, r): coefficients c of centers are these times those along the principal axes."""
-        found = self.centers.backward(self._systems.vectors()).astype(self.targets.dtype)
+        vectors = active_place().fetched(self._systems.vectors())
+        found = self.centers.backward(vectors).astype(self.targets.dtype)
         self._systems.release()
         return found
 
@@ -302,7 +296,7 @@ class RectangleFactor(RidgeFactor):
     def _explained_by_sums(self) -> float:
         """Σ |L⁻¹k|² from what was summed, which are the features of k − shift."""
         sums = self._sums
-        explained = float(np.trace(sums.gram, dtype=np.float64))
+        explained = float(diagonal(sums.gram).sum(dtype=np.float64))
         if self._shift is not None:
             shift = self._shift.astype(np.float64)[:, None]
             off = self.centers.forward(shift)[:, 0]
