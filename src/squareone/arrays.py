@@ -597,6 +597,12 @@ def clear_upper(A: Array) -> None:
 
 
 @singledispatch
+def row_square_sums(A: Array) -> Array:
+    """Σ_j A_ij² of every row (n,), in float64."""
+    return np.square(A, dtype=np.float64).sum(axis=1)
+
+
+@singledispatch
 def column_square_sums(L: Array) -> Array:
     """Sum over k ≥ i of ``L[k, i]²``, in float64, for a lower triangular ``L`` (n, n) → (n,)."""
     n = L.shape[0]

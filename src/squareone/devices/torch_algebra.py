@@ -377,6 +377,11 @@ def _add_symmetric_outer(A: torch.Tensor, u: Array, z: Array) -> None:
         A[rows, : rows.stop].addmm_(left, right)
 
 
+@arrays.row_square_sums.register
+def _row_square_sums(A: torch.Tensor) -> Array:
+    return _array(_square_sums(A.T))
+
+
 @arrays.column_square_sums.register
 def _column_square_sums(L: torch.Tensor) -> Array:
     sums = torch.zeros(L.shape[0], dtype=torch.float64, device=L.device)

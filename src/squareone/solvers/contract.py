@@ -481,8 +481,9 @@ class SolverInput(Protocol):
     def weighting(self) -> Weighting:
         """Weights and intercept."""
 
-    def center_basis(self, *, compact: bool = False) -> CenterBasis:
-        """The centers, with what depends on them alone."""
+    def center_basis(self, *, compact: bool = False, factored: int = 0) -> CenterBasis:
+        """The centers, with what depends on them alone; with so many of them ``factored``, or all.
+        """
 
     def limits(self, budget: float | None = None) -> Limits:
         """Of iterations; ``budget`` is in bytes, by default what the plan leaves."""

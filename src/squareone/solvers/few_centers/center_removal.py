@@ -110,10 +110,6 @@ class CenterRows:
         found = self._basis.forward(units)
         return found / np.linalg.norm(found, axis=0)
 
-    def staying(self, removed: Array) -> Array:
-        """Positions, among the centers asked for, of those that are none of the rows removed."""
-        return np.flatnonzero(~np.isin(self.asked, removed))
-
 
 class CenterRemoval:
     """What removing each of p centers adds to removing its row, for every λ.

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ...arrays import Array, times
+from ...arrays import Array
 from ...devices import active_place
 from ...rows import Rows
 from ...threads import shared_cores
@@ -45,7 +45,8 @@ class NormalPasses:
         place = active_place()
         sums = place.sums(basis.center_values(shift), rows, weighting.root)
         self._sums = StripSums(basis, rows, shift, weighting.root) if sums is None else sums
-        # Σ √w z̃ along u: what a projection takes off
+        # Σ √w (k − shift) along u, and the features of that: what a projection takes off
+        self._raw: Array | None = None
         self._first: Array | None = None
 
     def transposed(self, U: Array) -> Array:
@@ -69,13 +70,16 @@ class NormalPasses:
         if self._first is None:
             u = self.weighting.direction
             assert u is not None
-            self._first = self.transposed(u[:, None])[:, 0]
+            self._raw = self._sums.transposed(u[:, None])
+            self._first = self.basis.forward(self._raw)[:, 0]
         return self._first
 
     def mean(self) -> Array:
         """The mean of k(x, z) / unit over the rows (r,), in float64."""
         assert self.shift is not None
-        return self.shift + times(self.basis.factor, self.first()) / self.weighting.total_root
+        self.first()
+        assert self._raw is not None
+        return self.shift + self._raw[:, 0] / self.weighting.total_root
 
     def features(self, rows: Array) -> Array:
         """Centred z̃ of some of the rows (m,), scaled by √w: (m, r)."""
