@@ -158,6 +158,15 @@ class Preconditioner:
         self.factor(shift)
         return solve_triangular(self._square, B.astype(np.float32, copy=False))
 
+    def alone(self, shift: float, B: Array, free: Array, inside: Array) -> Array:
+        """bᵀ(…)⁻¹b over ``free`` (t,) for columns of ``B`` (r, t), each without its own part.
+
+        ``inside`` (t,) says which are among the random rows.
+        """
+        own = np.square(self.half(shift, B), dtype=np.float64).sum(axis=0) / free
+        own[inside] /= np.maximum(1.0 - self.share * own[inside], 1e-6)
+        return own
+
 
 class SubsetPreconditioner:
     """The same for a subset of the centers; of the features of the others only the diagonal.
@@ -219,4 +228,11 @@ class SubsetPreconditioner:
         found = np.empty(B.shape, np.float32)
         found[self._subset] = self._few.half(shift, B[self._subset])
         found[self._others] = B[self._others] / np.sqrt(self._rest + shift)[:, None]
+        return found
+
+    def alone(self, shift: float, B: Array, free: Array, inside: Array) -> Array:
+        """As that of the subset, and what the others add: to their diagonal no row matters."""
+        rest = np.square(B[self._others], dtype=np.float64) / (self._rest + shift)[:, None]
+        own = self._few.alone(shift, B[self._subset], free, inside)
+        found: Array = own + rest.sum(axis=0) / free
         return found
