@@ -56,7 +56,8 @@ class ScaledRows:
     halves: torch.Tensor
 
 
-@triton.jit
+# sizes of rows and columns change from call to call, and are no reason to compile again
+@triton.jit(do_not_specialize=["n", "m", "t", "part"])
 def _walk(  # noqa: PLR0913, PLR0917
     Z,
     half_z,
@@ -300,7 +301,7 @@ _LEAST = 16
 
 def constants(d: int, t: int, kernel: FusedKernel, shift_of: int, tile: Tile) -> dict[str, Any]:
     """What the program is compiled for."""
-    once = d <= _ONCE
+    once = kernel.by_products and d <= _ONCE
     return {
         "DISTANCE": kernel.distance,
         "TWICE_NU": kernel.twice_nu,

@@ -26,7 +26,7 @@ from .center_basis import CenterBasis
 from .subset_basis import SubsetBasis
 
 # Rows from which the sizes of features outside of a subset are estimated.
-_FEW_ROWS = 1024
+_FEW_ROWS = 512
 # What is added to the diagonal at least, beside the largest: the rounding of float32.
 _FLOOR = 1e-6
 # And at most, for the range of float32: beside it the sum is nothing, and any multiple will do.
@@ -179,7 +179,7 @@ class SubsetPreconditioner:
 
     Notes
     -----
-    **Cost**: that of the subset, and 1,024 rows' features of all centers.
+    **Cost**: that of the subset, and 512 rows' features of all centers.
     """
 
     def __init__(
