@@ -33,7 +33,9 @@ class StreamedRows:
         Bytes that can be had there. Rows that take a small part of them are copied once.
     """
 
-    def __init__(self, rows: Any, dtype: np.dtype, device: torch.device, free: float | None) -> None:
+    def __init__(
+        self, rows: Any, dtype: np.dtype, device: torch.device, free: float | None
+    ) -> None:
         self.rows = rows
         self.dtype = np.dtype(dtype)
         self.device = device

@@ -482,8 +482,7 @@ class SolverInput(Protocol):
         """Weights and intercept."""
 
     def center_basis(self, *, compact: bool = False, factored: int = 0) -> CenterBasis:
-        """The centers, with what depends on them alone; with so many of them ``factored``, or all.
-        """
+        """The centers, with what depends on them alone; with so many of them ``factored``, or all."""
 
     def limits(self, budget: float | None = None) -> Limits:
         """Of iterations; ``budget`` is in bytes, by default what the plan leaves."""

@@ -278,7 +278,6 @@ SOLVERS: dict[str, Solver] = {
             nystrom_cost,
             NystromFactor.build,
             "centers",
-            on_devices=False,
             likelihood=False,
             posterior=False,
             alpha_zero=False,

@@ -207,7 +207,9 @@ class CenterBasis:
         """
         return active_place().fetched(self._there(rows, shift, root))
 
-    def divided(self, rows: Rows, shift: Array | None, root: Array | None, dtype: Any = None) -> Any:
+    def divided(
+        self, rows: Rows, shift: Array | None, root: Array | None, dtype: Any = None
+    ) -> Any:
         """L⁻¹ times each of these rows of values (b, r), where matrices are made.
 
         Cost: b·r·(d + r) multiplications.

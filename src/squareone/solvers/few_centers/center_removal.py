@@ -111,6 +111,11 @@ class CenterRows:
         return found / np.linalg.norm(found, axis=0)
 
 
+def staying(rows: Array, removed: Array) -> Array:
+    """Positions, among centers that are these ``rows`` (m,), of those that are not ``removed``."""
+    return np.flatnonzero(~np.isin(rows, removed))
+
+
 class CenterRemoval:
     """What removing each of p centers adds to removing its row, for every λ.
 

@@ -36,7 +36,7 @@ from .center_costs import (
     needs_rows,
     sized_candidate,
 )
-from .center_removal import CenterRemoval, CenterRows
+from .center_removal import CenterRemoval, CenterRows, staying
 from .conjugate_gradients import Progress, conjugate_gradients
 from .dropped_centers import lost_energy
 from .normal_passes import NormalPasses
@@ -346,7 +346,7 @@ class PcgFactor(Factor):
     def _fit_without(self, removed: Array) -> PcgFactor:
         """The same rows, with weight zero for those removed: they are passed over."""
         basis, rows = self.centers, self._rows_of_centers
-        stay = np.flatnonzero(~np.isin(rows, removed))
+        stay = staying(rows, removed)
         if stay.size < rows.size:
             basis = basis.restricted(stay)
         weighting = self.weighting.without(removed)

@@ -43,7 +43,11 @@ class PcgLeverages:
     """
 
     def __init__(
-        self, passes: NormalPasses, preconditioner: Preconditioner | SubsetPreconditioner, members: Array, seed: int
+        self,
+        passes: NormalPasses,
+        preconditioner: Preconditioner | SubsetPreconditioner,
+        members: Array,
+        seed: int,
     ) -> None:
         self._passes = passes
         self._preconditioner = preconditioner

@@ -108,7 +108,9 @@ class SubsetBasis(CenterBasis):
         found = kernel_product(self.kernel, X, Y, (C / sizes).astype(self.dtype))
         return found.astype(np.float64) * (sizes / self.unit)
 
-    def divided(self, rows: Rows, shift: Array | None, root: Array | None, dtype: Any = None) -> Any:
+    def divided(
+        self, rows: Rows, shift: Array | None, root: Array | None, dtype: Any = None
+    ) -> Any:
         K = self.values(rows, shift, root)
         Z = self.forward(K.T.astype(np.float64)).T
         return active_place().taken(np.ascontiguousarray(Z, dtype or self.dtype))
