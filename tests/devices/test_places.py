@@ -383,17 +383,6 @@ def test_products_are_in_full_precision(place):
         torch.set_float32_matmul_precision(before)
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [({"centers": 10}, "all rows as centers"), ({"solver": "pcg"}, "all rows as centers")],
-    ids=str,
-)
-def test_what_is_worked_on_in_the_machines_memory_only(place, settings, message):
-    X, y = data()
-    with pytest.raises(ValueError, match=message):
-        RLSRegressor(**settings, device=place.name).fit(X, y)
-
-
 def test_sparse_rows_are_refused(place):
     from scipy.sparse import csr_array
 

@@ -58,7 +58,7 @@ class ScaledRows:
 
 # sizes of rows and columns change from call to call, and are no reason to compile again
 @triton.jit(do_not_specialize=["n", "m", "t", "part"])
-def _walk(  # noqa: PLR0913, PLR0917
+def _walk(
     Z,
     half_z,
     W,

@@ -9,10 +9,10 @@ import numpy as np
 
 from ..arrays import Array
 from ..centers import Given
+from ..devices import HOST
 from ..kernels.widths import free_width, with_width
 from ..planning import make_plan
 from ..rows import rows_of
-from ..devices import HOST
 from ..rows.matching import find_rows
 from ..selection import Folds
 from ..solvers.registry import USUAL_WITH_CENTERS
