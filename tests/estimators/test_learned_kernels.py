@@ -175,6 +175,13 @@ def added():
             "_simplest_of_the_best",
             lambda trials: next(t for t in trials if len(t.terms) == 2),
         )
+        patched.setattr(
+            kernel_choice,
+            "_survivors",
+            lambda chains, trials, most: [
+                chain for chain in chains if isinstance(chain.kernel, Gaussian | Laplacian)
+            ],
+        )
         X, y = a_direction_and_a_threshold(300)
         return RLSRegressor("auto", random_state=0).fit(X[:200], y[:200])
 
@@ -222,8 +229,9 @@ def test_what_can_be_asked_of_a_sum(added, tmp_path):
     assert KernelChoiceDisplay.from_estimator(added).rounds
 
 
-def test_a_weight_is_so_many_rows_of_a_metric():
+def test_a_weight_is_so_many_rows_of_a_metric(monkeypatch):
     """Repeated rows in the same folds, with σ and λ given."""
+    forced(monkeypatch)
     times = np.random.default_rng(1).integers(1, 5, 60)
     repeated = np.repeat(np.arange(60), times)
     folds = list(KFold(5, shuffle=True, random_state=5).split(rows))
@@ -231,26 +239,30 @@ def test_a_weight_is_so_many_rows_of_a_metric():
     for kernel in (Gaussian(1.5, metric="learned"), Laplacian(3.0, metric="learned")):
         one = RLSRegressor(kernel, 0.1, cv=folds).fit(rows, numbers, sample_weight=times)
         other = RLSRegressor(kernel, 0.1, cv=theirs).fit(rows[repeated], numbers[repeated])
-        assert one.rounds_ == other.rounds_ > 0
+        assert one.rounds_ == other.rounds_ == 2
         assert_allclose(one.predict(rows), other.predict(rows), atol=1e-5)
 
 
 @pytest.mark.parametrize("centers", [3, Given(np.eye(4)), 20])
 @pytest.mark.parametrize("kernel", [LEARNED, "auto"], ids=str)
 def test_the_score_with_centers_is_that_of_fits_with_centers(centers, kernel):
-    rng = np.random.default_rng(0)
-    X, new = rng.standard_normal((150, 4)), rng.standard_normal((1000, 4))
+    """Of three draws: by one alone the error of so few centers is not known to a factor of two."""
 
     def truth(rows):
         return np.sin(2.0 * rows[:, 0] + rows[:, 1])
 
-    y = truth(X) + 0.1 * rng.standard_normal(150)
-    y_new = truth(new) + 0.1 * rng.standard_normal(1000)
-    model = RLSRegressor(kernel, centers=centers, random_state=0).fit(X, y)
-    seen = np.mean((model.predict(new) - y_new) ** 2)
-    assert 0.5 < -model.best_score_ / seen < 2.0
-    low, high = model.predict_interval(new, 0.9, method="adaptive").T
-    assert np.mean((low <= y_new) & (y_new <= high)) > 0.8
+    expected, seen = [], []
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        X, new = rng.standard_normal((150, 4)), rng.standard_normal((1000, 4))
+        y = truth(X) + 0.1 * rng.standard_normal(150)
+        y_new = truth(new) + 0.1 * rng.standard_normal(1000)
+        model = RLSRegressor(kernel, centers=centers, random_state=0).fit(X, y)
+        expected.append(-model.best_score_)
+        seen.append(np.mean((model.predict(new) - y_new) ** 2))
+        low, high = model.predict_interval(new, 0.9, method="adaptive").T
+        assert np.mean((low <= y_new) & (y_new <= high)) > 0.8
+    assert 0.5 < sum(expected) / sum(seen) < 2.0
 
 
 def test_rounding_of_the_rows_does_not_decide_about_rounds():

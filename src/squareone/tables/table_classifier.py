@@ -76,8 +76,8 @@ class TableClassifier(RLSClassifier):
     >>> from squareone import TableClassifier
     >>> X, y = load_iris(return_X_y=True)
     >>> model = TableClassifier(random_state=0).fit(X[::2], y[::2])
-    >>> round(model.score(X[1::2], y[1::2]), 2)
-    0.95
+    >>> model.score(X[1::2], y[1::2]) > 0.9
+    True
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
