@@ -31,6 +31,8 @@ class CenterValues:
         Of the rows.
     unit : float
     shift : array (m,) or None
+    block_bytes : float
+        Of kernel values that are there at a time; zero for what is usual.
     """
 
     kernel: Any
@@ -39,6 +41,7 @@ class CenterValues:
     dtype: np.dtype
     unit: float = 1.0
     shift: Array | None = None
+    block_bytes: float = 0.0
 
 
 class Place(ABC):
@@ -79,10 +82,6 @@ class Place(ABC):
     def sums(self, values: CenterValues, rows: Any, root: Array | None) -> Any:
         """Sums of kernel values over all rows, or None where these are the caller's to make."""
         return None
-
-    def how(self, kernel: Any, dtype: Any) -> str:
-        """How :meth:`products` and :meth:`sums` are made, for who wants to know; may be empty."""
-        return ""
 
     @abstractmethod
     def taken(self, A: Array) -> Any:

@@ -16,9 +16,9 @@ from ..arrays import Array
 from ..errors import MemoryLimitError
 from . import torch_rows  # noqa: F401 (rows of tensors are known from now on)
 from .place import CenterValues, Item, Place
-from .streamed_rows import StreamedRows, StreamedSums
+from .torch_streamed_rows import StreamedRows, StreamedSums
 from .torch_algebra import DTYPES, as_tensor
-from .torch_products import Products, products_with, why_not_fused
+from .torch_products import Products
 
 # Side of a tile on a GPU: a product is at full speed, and a few of them are little memory.
 _TILE = 8192
@@ -67,15 +67,11 @@ class TorchPlace(Place):
         return np.dtype(np.float64)
 
     def products(self, values: CenterValues) -> Products:
-        return products_with(values, self.device)
+        return Products(values, self.device, values.block_bytes or self.block_bytes)
 
     def sums(self, values: CenterValues, rows: Any, root: Array | None) -> StreamedSums:
         there = StreamedRows(rows, values.dtype, self.device, self.free_memory())
         return StreamedSums(self.products(values), there, root)
-
-    def how(self, kernel: Any, dtype: Any) -> str:
-        why = why_not_fused(kernel, np.dtype(dtype), self.device)
-        return f"products with kernel values by blocks: {why}" if why else "fused products"
 
     @contextmanager
     def work(self) -> Iterator[None]:

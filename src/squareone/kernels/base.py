@@ -48,9 +48,9 @@ class Kernel(NamedParameters):
     #: :func:`~squareone.devices.namespace`.
     fills_anywhere: bool = False
 
-    #: A name by which devices know what it is of the distance between rows, where they have a
-    #: program for that; whoever overrides :meth:`fill` overrides it by an empty one.
-    profile: str = ""
+    #: By how much an error of half a squared distance, in units of the width, changes a value at
+    #: most; zero where values are not made of such.
+    steepness: float = 0.0
 
     #: Whether :meth:`peak` asks for nothing but the largest magnitude of the rows.
     peak_by_rows: bool = False

@@ -169,12 +169,6 @@ class Stationary(Kernel):
             example = f"gamma={gamma:g} is {cls.__name__}(sigma={sigma(float(gamma)):.4g})"
         return f"the width is called sigma, with {rule}: {example}"
 
-    def standardised(self, X: Any, origin: Array) -> Any:
-        """Rows ``X`` (n, d) less the origin, in units of sigma, in the coordinates of the metric."""
-        # centred before it is rounded by the division: far from zero that costs digits
-        rows, origin = self.in_metric(X, origin)
-        return rows.standardised(origin, self.widths)
-
     @staticmethod
     @abstractmethod
     def distances(rows: Rows) -> Array:
@@ -276,7 +270,7 @@ class Gaussian(_Euclidean):
            [0.1353, 0.1353, 1.    ]])
     """
 
-    profile = "gaussian"
+    steepness = 1.0
 
     def __init__(
         self,
@@ -388,16 +382,16 @@ class Matern(_Euclidean):
         self.nu = nu
         self.metric = metric
 
-    @property
-    def profile(self) -> str:  # type: ignore[override]
-        """``"matern-3/2"`` and so on."""
-        return f"matern-{round(2.0 * self.nu)}/2"
-
     def check_parameters(self) -> None:
         super().check_parameters()
         if not isinstance(self.nu, Real) or self.nu not in (0.5, 1.5, 2.5):
             msg = f"Matern(nu={self.nu!r}): nu must be 0.5, 1.5 or 2.5"
             raise ValueError(msg)
+
+    @property
+    def steepness(self) -> float:  # type: ignore[override]
+        """That of the exponential of the distance has no bound: it is where rows coincide."""
+        return {0.5: np.inf, 1.5: 3.0, 2.5: 5.0 / 3.0}[self.nu]
 
     def of_exponents(self, out: Array) -> None:
         xp = namespace(out)
@@ -440,7 +434,6 @@ class Laplacian(Stationary):
     """
 
     _metric_axes = (1,)
-    profile = "laplacian"
 
     def __init__(self, sigma: float | str = "auto", metric: Array | str | None = None) -> None:
         self.sigma = sigma
@@ -459,7 +452,9 @@ class Laplacian(Stationary):
     power = 1
 
     def left(self, X: Any, origin: Array) -> Rows:
-        return self.standardised(X, origin)
+        # centred before it is rounded by the division: far from zero that costs digits
+        rows, origin = self.in_metric(X, origin)
+        return rows.standardised(origin, self.widths)
 
     def right(self, Y: Any, origin: Array) -> Rows:
         return self.left(Y, origin)

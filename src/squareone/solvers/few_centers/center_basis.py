@@ -263,7 +263,8 @@ class CenterBasis:
 
     def center_values(self, shift: Array | None) -> CenterValues:
         """Which values :meth:`values` are, for who makes them elsewhere."""
-        return CenterValues(self.kernel, self.points, self._origin, self.dtype, self.unit, shift)
+        given = self.kernel, self.points, self._origin, self.dtype, self.unit, shift
+        return CenterValues(*given, self.block_bytes)
 
     # --- dividing by the factor ---
 
