@@ -18,10 +18,10 @@ from typing import Any
 
 import numpy as np
 import torch
+from squareone.devices.fused_product import FUSED, Tile
 
 from squareone import RLSRegressor
 from squareone.devices import CenterValues, open_place, streamed_rows, torch_products
-from squareone.devices.fused_product import FUSED, Tile
 from squareone.devices.torch_products import BlockedProducts, FusedProducts
 from squareone.kernels import Gaussian, Laplacian, Matern
 

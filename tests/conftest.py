@@ -5,7 +5,6 @@ With ``--device`` estimators of the laws, and of tests of devices, work there.
 
 import pytest
 
-from squareone.solvers.registry import SOLVERS
 from tests.combinations import mark_combinations
 
 # Laws of what is worked on in the machine's memory only.
@@ -31,9 +30,5 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def _on_devices(item: pytest.Item) -> bool:
     """Whether a test is of something that is worked on elsewhere than in the machine's memory."""
-    settings = getattr(item, "callspec", None)
-    names = [] if settings is None else [v for v in settings.params.values() if isinstance(v, str)]
-    solvers = [name for name, solver in SOLVERS.items() if not solver.on_devices]
-    elsewhere = any(name.partition(",")[0] in solvers for name in names)
     others = "sparse" in item.name or "every_name_is_an_option" in item.name
-    return not (elsewhere or others or item.path.name in _NOT_ON_DEVICES)
+    return not (others or item.path.name in _NOT_ON_DEVICES)

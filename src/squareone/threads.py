@@ -172,9 +172,7 @@ def for_each(function: Callable[[Item], None], items: Iterable[Item]) -> None:
 
     with shared_cores():
         # where matrices are made, and other settings of this thread, are those of its helpers
-        helpers = [
-            _inside.helpers.submit(copy_context().run, serve) for _ in range(workers - 1)
-        ]
+        helpers = [_inside.helpers.submit(copy_context().run, serve) for _ in range(workers - 1)]
         try:
             serve()
             wait(helpers)

@@ -16,9 +16,9 @@ from ..arrays import Array
 from ..errors import MemoryLimitError
 from . import torch_rows  # noqa: F401 (rows of tensors are known from now on)
 from .place import CenterValues, Item, Place
-from .torch_streamed_rows import StreamedRows, StreamedSums
 from .torch_algebra import DTYPES, as_tensor
 from .torch_products import Products
+from .torch_streamed_rows import StreamedRows, StreamedSums
 
 # Side of a tile on a GPU: a product is at full speed, and a few of them are little memory.
 _TILE = 8192

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from ..arrays import Array, blocks
+from ..arrays import blocks
 from .place import CenterValues
 from .torch_algebra import as_tensor
 

@@ -88,10 +88,3 @@ def check_place(estimator: Any, place: Place, kernel: Kernel, X: Any) -> None:
             f"for {place.name}: leave device=None, or write fill with squareone.devices.namespace"
         )
         raise TypeError(msg)
-    solver = SOLVERS.get(estimator.solver)
-    if solver is not None and not solver.on_devices:
-        msg = (
-            f"solver={solver.name!r} works in the machine's memory, and device asks for "
-            f"{place.name}: leave device=None, or take solver='rectangle' or 'pcg'"
-        )
-        raise ValueError(msg)

@@ -37,7 +37,6 @@ from ..solvers import (
     Weighting,
 )
 from ..solvers.few_centers.center_basis import LEAST_BLOCK
-from ..solvers.few_centers.subset_basis import SubsetBasis
 from ..solvers.registry import SOLVERS, Solver
 from .progress import Progress, readable_time
 from .request import FitRequest
@@ -296,15 +295,10 @@ class Problem(Sample):
         assert self.centers is not None
         return self.centers.rows
 
-    def center_basis(self, *, compact: bool = False, factored: int = 0) -> CenterBasis:
+    def center_basis(self, *, compact: bool = False) -> CenterBasis:
         """The centers, with blocks of kernel values that have a part of what the plan leaves."""
         assert self.centers is not None
-        kernel, points, dtype = self.kernel, self.centers.points, self.X.dtype
-        if factored:
-            seed = self.request.centers_seed
-            basis: CenterBasis = SubsetBasis(kernel, points, dtype, factored, seed)
-        else:
-            basis = CenterBasis(kernel, points, dtype, compact=compact)
+        basis = CenterBasis(self.kernel, self.centers.points, self.X.dtype, compact=compact)
         left = (self.plan.memory_limit - self.plan.chosen.needed) / 4.0
         basis.block_bytes = float(np.clip(left, LEAST_BLOCK, active_place().block_bytes))
         return basis

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from ..arrays import Array, blocks
+from ..rows.block_sums import Keeper
 from .exact.weighting import Weighting
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 #: Called with rows, residuals (b, t, L) and complements (b, L).
 Visitor = Callable[[slice | Array, Array, Array], None]
+#: What is made of left-out errors (b, t, L), √w (b,) or None, and a part of an array (b,).
+Summarise = Callable[[Array, "Array | None", Array], Any]
 
 # Columns (targets x λ) in one product, and numbers in one block of its result.
 PATH_COLUMNS = 512
@@ -125,6 +128,34 @@ class Factor(ABC):
     ) -> Array:
         """Errors (b, t, L) without each of the rows that were visited; residuals may be lost."""
         return np.divide(residuals, complements[:, None, :], out=residuals, casting="same_kind")
+
+    def summaries(
+        self,
+        alphas: Array,
+        summarise: Summarise,
+        chosen: Array,
+        sample: Array | None = None,
+        look: Visitor | None = None,
+    ) -> list[Any]:
+        """What ``summarise(errors, root, chosen)`` makes of blocks of rows, in their order.
+
+        It is given errors (b, t, L) without each of the rows, scaled by √w, which it may destroy,
+        √w (b,) or None, and its part of ``chosen`` (n,). ``look`` is shown residuals and
+        complements before.
+        """
+        found: dict[int, Any] = {}
+        root = self.weighting.root
+
+        def add(rows: slice | Array, residuals: Array, complements: Array) -> None:
+            if look is not None:
+                look(rows, residuals, complements)
+            errors = self.left_out(alphas, rows, residuals, complements)
+            some = None if root is None else root[rows]
+            found[first_of(rows)] = summarise(errors, some, chosen[rows])
+
+        self.expect_left_out(sample)
+        self.visit(alphas, add, sample)
+        return [found[first] for first in sorted(found)]
 
     def left_out_by_target(self, alphas: Array) -> Array:
         """Errors (n, t) without each row, scaled by √w, with one λ per target: ``alphas`` (t,)."""
@@ -424,16 +455,6 @@ def shown_of(sample: Array | None, visitor: Visitor) -> Visitor:
 State = dict[str, Array]
 
 
-class Keeper(Protocol):
-    """Who keeps states, and gives back the last one."""
-
-    def restored(self, stage: str) -> State | None:
-        """The last state that was kept of a stage; None where there is none."""
-
-    def keep(self, stage: str, state: Callable[[], State]) -> None:
-        """A state could be kept now; it is made if it is time."""
-
-
 class Forgetful:
     """Keeps nothing."""
 
@@ -481,8 +502,8 @@ class SolverInput(Protocol):
     def weighting(self) -> Weighting:
         """Weights and intercept."""
 
-    def center_basis(self, *, compact: bool = False, factored: int = 0) -> CenterBasis:
-        """The centers, with what depends on them alone; with so many of them ``factored``, or all."""
+    def center_basis(self, *, compact: bool = False) -> CenterBasis:
+        """The centers, with what depends on them alone."""
 
     def limits(self, budget: float | None = None) -> Limits:
         """Of iterations; ``budget`` is in bytes, by default what the plan leaves."""
@@ -497,8 +518,12 @@ class SolverInput(Protocol):
         """Show how many rows have been seen."""
 
 
+#: Those before the fit with the kernel that was chosen.
+PRELIMINARIES = ("choice of the kernel", "folds for the error", "metric")
+
 #: The stages of a fit, by the names under which their seconds are counted, in their order.
 STAGES = (
+    *PRELIMINARIES,
     "search for the width",
     "choice of centers",
     "start of the search",

@@ -87,8 +87,6 @@ class Solver:
     iterates : bool
         Whether it stops at a tolerance; its leverages of more than ``probed_from`` rows are
         estimates by random probes.
-    on_devices : bool
-        Whether its matrices may be elsewhere than in the machine's memory, or it has none.
     likelihood, posterior, alpha_zero, checkpoints : bool
         What it can do: the marginal likelihood, standard deviations of predictions, λ = 0, go on
         after an interruption.
@@ -119,7 +117,6 @@ class Solver:
     every_alpha: bool = True
     iterates: bool = False
     probed_from: int = 0
-    on_devices: bool = True
     likelihood: bool = True
     posterior: bool = True
     alpha_zero: bool = True

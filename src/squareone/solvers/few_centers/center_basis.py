@@ -288,14 +288,6 @@ class CenterBasis:
             self._casts[dtype] = in_precision(self.factor, dtype)
         return self._casts[dtype]
 
-    def metric_times(self, A: Array) -> Array:
-        """G ``A`` (r, c) for features whose length is that of functions by aᵀGa: here G is one."""
-        return A
-
-    def restricted(self, stay: Array) -> CenterBasis:
-        """That of the centers asked for ``stay`` alone, as compact as this."""
-        return CenterBasis(self.kernel, self.asked[stay], self.dtype, compact=True)
-
     def explained(self, rows: Rows) -> Array:
         """|L⁻¹k(x)|² of rows (b, d): what the centers explain of k(x, x), (b,) in float64."""
         return self.unit * row_square_sums(self.divided(rows, None, None))

@@ -110,10 +110,9 @@ class CenterRows:
         found = self._basis.forward(units)
         return found / np.linalg.norm(found, axis=0)
 
-
-def staying(rows: Array, removed: Array) -> Array:
-    """Positions, among centers that are these ``rows`` (m,), of those that are not ``removed``."""
-    return np.flatnonzero(~np.isin(rows, removed))
+    def staying(self, removed: Array) -> Array:
+        """Positions, among the centers asked for, of those that are none of the rows removed."""
+        return np.flatnonzero(~np.isin(self.asked, removed))
 
 
 class CenterRemoval:

@@ -15,7 +15,7 @@ from ..cost_counts import counted, during
 from ..exact.symmetric_system import SymmetricSystem
 from .center_basis import CenterBasis
 from .center_costs import center_number, kernel_values_work, leverages_at_once
-from .center_removal import CenterRemoval, staying
+from .center_removal import CenterRemoval
 from .rectangle import RectangleFactor, rectangle_cost
 
 # Numbers of a block of kernel values between rows.
@@ -188,7 +188,7 @@ class NystromFactor(Factor):
     def _fit_without(self, removed: Array) -> NystromFactor:
         kept = np.delete(np.arange(self.n), removed)
         asked = self.rectangle.center_rows
-        stay = staying(asked.asked, removed)
+        stay = asked.staying(removed)
         basis = CenterBasis(self.centers.kernel, self.centers.asked[stay], self.centers.dtype)
         position = np.full(self.n, -1)
         position[kept] = np.arange(kept.size)

@@ -11,11 +11,11 @@ import numpy as np
 
 from ...arrays import Array, blocks
 from ...rows import Rows, rows_of
+from ...rows.block_sums import Keeper
 from ..contract import (
     Candidate,
     Factor,
     Forgetful,
-    Keeper,
     SolverInput,
     State,
     Task,
@@ -36,19 +36,16 @@ from .center_costs import (
     needs_rows,
     sized_candidate,
 )
-from .center_removal import CenterRemoval, CenterRows, staying
+from .center_removal import CenterRemoval, CenterRows
 from .conjugate_gradients import Progress, conjugate_gradients
 from .dropped_centers import lost_energy
 from .normal_passes import NormalPasses
 from .pcg_leverages import PROBES, PcgLeverages
-from .preconditioner import Preconditioner, SubsetPreconditioner
+from .preconditioner import Preconditioner
 from .rectangle import RectangleFactor, rectangle_of_some
-from .subset_basis import SubsetBasis
 
 #: Rows of the preconditioner, in multiples of the centers; steps that are expected at one λ.
 PRECONDITIONED_BY, ITERATIONS = 4, 10
-#: Centers beyond which only a subset of so many is factored, for the preconditioner.
-MOST_FACTORED, FACTORED = 32_768, 20_000
 # Rows over which degrees of freedom are estimated where nobody has asked about others.
 _DOF_ROWS = 2048
 # Rows over which the explained share of the trace is taken.
@@ -106,10 +103,7 @@ class PcgFactor(Factor):
         self.targets, self.means = weighting.targets(Y)
         self._Y = Y
         self._seed = seed
-        self._rows_of_centers = center_rows
-        # of a center that is not factored it is not known what goes with it: it stays
-        stay = isinstance(basis, SubsetBasis)
-        self.center_rows = CenterRows(basis, np.full_like(center_rows, -1) if stay else center_rows)
+        self.center_rows = CenterRows(basis, center_rows)
         self.start = start
         shift = None if weighting.direction is None else basis.typical_values()
         self._passes = NormalPasses(basis, rows, weighting, shift)
@@ -130,9 +124,7 @@ class PcgFactor(Factor):
     @classmethod
     def build(cls, problem: SolverInput, system: SymmetricSystem | None) -> PcgFactor:
         """For the centers of a fit; one λ that is given is solved for at once."""
-        factored = _factored(problem.X, problem.center_rows.size)
-        basis = problem.center_basis(compact=True, factored=factored)
-        start = problem.first_alpha()
+        basis, start = problem.center_basis(compact=True), problem.first_alpha()
         factor = cls(
             basis,
             rows_of(problem.X),
@@ -157,21 +149,18 @@ class PcgFactor(Factor):
             self.centers, self.rows, self.weighting, self.center_rows, Y, some, most_centers
         )
 
-    def _prepared(self, shift: Array | None) -> Preconditioner | SubsetPreconditioner:
+    def _prepared(self, shift: Array | None) -> Preconditioner:
         """From random rows of positive weight."""
         root = self.weighting.root
         there = np.arange(self.n) if root is None else np.flatnonzero(root)
-        subset = isinstance(self.centers, SubsetBasis)
-        factored = self.centers.few.size if subset else self.centers.size
-        size = min(there.size, max(PRECONDITIONED_BY * factored, 256))
+        size = min(there.size, max(PRECONDITIONED_BY * self.centers.size, 256))
         rng = np.random.RandomState(self._seed)
         chosen = self._members = np.sort(rng.choice(there, size, replace=False))
         some = None if root is None else root[chosen]
         part = float(size) if some is None else float(np.square(some, dtype=np.float64).sum())
         share = 1.0 if size == there.size else self.weighting.total_root**2 / part
         intercept = self.weighting.direction is not None
-        kind = SubsetPreconditioner if subset else Preconditioner
-        return kind(self.centers, self.rows[chosen], some, share, intercept, shift)
+        return Preconditioner(self.centers, self.rows[chosen], some, share, intercept, shift)
 
     # --- solving ---
 
@@ -208,7 +197,7 @@ class PcgFactor(Factor):
         """(Z̃ᵀZ̃ + λ)⁻¹ times columns (r, c), the relative residual, and the steps it took."""
         shift = float(self.scaled(alpha))
         solution, residuals, steps = conjugate_gradients(
-            lambda A: self._passes.normal(A) + shift * self.centers.metric_times(A),
+            lambda A: self._passes.normal(A) + shift * A,
             lambda B: self._preconditioner.solve(shift, B),
             right,
             tolerance,
@@ -225,8 +214,7 @@ class PcgFactor(Factor):
         found = self._earlier.pop(alpha, None)
         if found is None:
             return False
-        shift = float(self.scaled(alpha))
-        left = self._right - self._passes.normal(found) - shift * self.centers.metric_times(found)
+        left = self._right - self._passes.normal(found) - float(self.scaled(alpha)) * found
         whole = np.linalg.norm(self._right, axis=0)
         shares = np.linalg.norm(left, axis=0) / np.where(whole > 0, whole, 1.0)
         self.residual = float(shares.max(initial=0.0))
@@ -345,10 +333,10 @@ class PcgFactor(Factor):
 
     def _fit_without(self, removed: Array) -> PcgFactor:
         """The same rows, with weight zero for those removed: they are passed over."""
-        basis, rows = self.centers, self._rows_of_centers
-        stay = staying(rows, removed)
+        basis, rows = self.centers, self.center_rows.asked
+        stay = self.center_rows.staying(removed)
         if stay.size < rows.size:
-            basis = basis.restricted(stay)
+            basis = CenterBasis(basis.kernel, basis.asked[stay], basis.dtype, compact=True)
         weighting = self.weighting.without(removed)
         return PcgFactor(basis, self.rows, self._Y, weighting, rows[stay], self.limits, self._seed)
 
@@ -477,11 +465,6 @@ class PcgFactor(Factor):
         return unseen + alpha / self.weighting.unit * seen + self._variance_of_mean(alpha)
 
 
-def _factored(X: Any, m: int) -> int:
-    """Centers in the subset that is factored; zero for all of them."""
-    return FACTORED if m > MOST_FACTORED and not rows_of(X).sparse else 0
-
-
 # λ at which it solves: a first look and its neighbours.
 _ALPHAS = 4
 
@@ -493,17 +476,16 @@ def pcg_cost(task: Task) -> Candidate:
     solves = 1 if alone else _ALPHAS + 1
     columns = task.t + (0 if alone or task.folds else PROBES)
     passes = ITERATIONS * (1.0 + 0.5 * (solves - 1)) + 2.0 * solves
-    q = FACTORED if m > MOST_FACTORED and not task.sparse else m
-    s = min(n, PRECONDITIONED_BY * q)
+    s = min(n, PRECONDITIONED_BY * m)
     once = [
-        *between_centers_work(task, q),
-        *kernel_values_work(task, s, q),
-        counted(task, "sums", 2.0 * s * q * q + (m - q) * float(q) ** 2, q),
+        *between_centers_work(task, m),
+        *kernel_values_work(task, s, m),
+        counted(task, "sums", 2.0 * s * m * m, m),
     ]
     each = [
         *kernel_values_work(task, n * passes, m),
         counted(task, "thin", 4.0 * passes * n * m * columns, columns),
-        counted(task, "cholesky", solves * q**3 / 3, q),
+        counted(task, "cholesky", solves * m**3 / 3, m),
     ]
     work = [
         *center_width_search_work(task),
@@ -512,8 +494,6 @@ def pcg_cost(task: Task) -> Candidate:
         *during("path", [] if alone else each),
     ]
     form = f"{m:,} centers, conjugate gradients, a pass over the rows each"
-    if q < m:
-        form += f", preconditioned by {q:,} of the centers"
     if not alone and not task.folds:
         form += f"; leave-one-out estimated over {task.sampled or n:,} rows"
     refused = needs_rows(task)
@@ -522,6 +502,6 @@ def pcg_cost(task: Task) -> Candidate:
     elif task.unregularised:
         refused = "it needs an alpha above zero"
     # the kernel matrix in float64, then its factor as the rows are, and two in float32
-    square = q * q * max(8.0 + task.itemsize, task.itemsize + 4.0 + 4.0 * (task.itemsize == 8))
+    square = m * m * max(8.0 + task.itemsize, task.itemsize + 4.0 + 4.0 * (task.itemsize == 8))
     vectors = 8.0 * 8 * (m + n / 4) * columns
     return sized_candidate(task, "pcg", work, square + vectors, m, form, refused)

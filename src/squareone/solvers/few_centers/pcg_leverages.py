@@ -9,7 +9,7 @@ import numpy as np
 from ...arrays import Array, blocks
 from .center_removal import CenterRemoval
 from .normal_passes import NormalPasses
-from .preconditioner import Preconditioner, SubsetPreconditioner
+from .preconditioner import Preconditioner
 
 #: Random probes of the trace.
 PROBES = 8
@@ -36,18 +36,14 @@ class PcgLeverages:
     Parameters
     ----------
     passes : NormalPasses
-    preconditioner : Preconditioner or SubsetPreconditioner
+    preconditioner : Preconditioner
     members : array (s,)
         The rows of the preconditioner, ascending.
     seed : int
     """
 
     def __init__(
-        self,
-        passes: NormalPasses,
-        preconditioner: Preconditioner | SubsetPreconditioner,
-        members: Array,
-        seed: int,
+        self, passes: NormalPasses, preconditioner: Preconditioner, members: Array, seed: int
     ) -> None:
         self._passes = passes
         self._preconditioner = preconditioner
@@ -87,8 +83,13 @@ class PcgLeverages:
 
     def _alone(self, rows: Array, Z: Array, shift: float) -> Array:
         """z̃ᵀP⁻¹z̃/(1 − u²) (m,), with P without the row itself."""
-        free = np.maximum(self._free(rows), np.finfo(np.float64).tiny)
-        return self._preconditioner.alone(shift, Z.T, free, np.isin(rows, self._members))
+        half = self._preconditioner.half(shift, Z.T)
+        own = np.square(half, dtype=np.float64).sum(axis=0)
+        own /= np.maximum(self._free(rows), np.finfo(np.float64).tiny)
+        inside = np.isin(rows, self._members)
+        share = self._preconditioner.share
+        own[inside] /= np.maximum(1.0 - share * own[inside], 1e-6)
+        return own
 
     def complements(self, rows: Array, Z: Array, shift: float, factor: float) -> Array:
         """1 − h (m,) of rows with features ``Z`` (m, r); less the share of the intercept."""

@@ -23,10 +23,7 @@ from ...devices import active_place
 from ...errors import SingularSystemError
 from ...rows import Rows
 from .center_basis import CenterBasis
-from .subset_basis import SubsetBasis
 
-# Rows from which the sizes of features outside of a subset are estimated.
-_FEW_ROWS = 512
 # What is added to the diagonal at least, beside the largest: the rounding of float32.
 _FLOOR = 1e-6
 # And at most, for the range of float32: beside it the sum is nothing, and any multiple will do.
@@ -157,82 +154,3 @@ class Preconditioner:
         """R⁻¹B with RRᵀ the matrix, for ``B`` (r, t): squares of its columns are Bᵀ(…)⁻¹B."""
         self.factor(shift)
         return solve_triangular(self._square, B.astype(np.float32, copy=False))
-
-    def alone(self, shift: float, B: Array, free: Array, inside: Array) -> Array:
-        """bᵀ(…)⁻¹b over ``free`` (t,) for columns of ``B`` (r, t), each without its own part.
-
-        ``inside`` (t,) says which are among the random rows.
-        """
-        own = np.square(self.half(shift, B), dtype=np.float64).sum(axis=0) / free
-        own[inside] /= np.maximum(1.0 - self.share * own[inside], 1e-6)
-        return own
-
-
-class SubsetPreconditioner:
-    """The same for a subset of the centers; of the features of the others only the diagonal.
-
-    Parameters
-    ----------
-    basis : SubsetBasis
-    rows, root, share, intercept, shift
-        As for :class:`Preconditioner`.
-
-    Notes
-    -----
-    **Cost**: that of the subset, and 512 rows' features of all centers.
-    """
-
-    def __init__(
-        self,
-        basis: SubsetBasis,
-        rows: Rows,
-        root: Array | None,
-        share: float,
-        intercept: bool,
-        shift: Array | None,
-    ) -> None:
-        self.share, self.size = share, basis.size
-        self._subset, self._others = basis.subset, basis.others
-        few_shift = None if shift is None else shift[basis.subset]
-        self._few = Preconditioner(basis.few, rows, root, share, intercept, few_shift)
-        some = slice(0, None, max(1, -(-rows.shape[0] // _FEW_ROWS)))
-        picked = np.arange(rows.shape[0])[some]
-        roots = None if root is None else root[some]
-        Z = active_place().fetched(basis.divided(rows[picked], shift, roots))[:, basis.others]
-        ones = np.ones(picked.size) if roots is None else roots.astype(np.float64)
-        total = float(np.square(ones).sum())
-        squares = np.square(Z, dtype=np.float64).sum(axis=0)
-        if intercept and total > 0:
-            squares -= np.square(ones @ Z) / total
-        whole = float(rows.shape[0]) if root is None else float(np.square(root).sum())
-        self._rest = np.maximum(squares, 0.0) * (share * whole / max(total, 1e-300))
-
-    def largest(self) -> float:
-        """About the largest eigenvalue of the sum."""
-        return max(self._few.largest(), float(np.max(self._rest, initial=0.0)))
-
-    def smallest(self, shift: float) -> float:
-        """About the smallest eigenvalue of the sum, and λ = ``shift``."""
-        least = float(np.min(self._rest, initial=np.inf)) if self._rest.size else np.inf
-        return min(self._few.smallest(shift), shift + least)
-
-    def solve(self, shift: float, B: Array) -> Array:
-        """(…)⁻¹B for ``B`` (m, t), in float64."""
-        found = np.empty(B.shape)
-        found[self._subset] = self._few.solve(shift, B[self._subset])
-        found[self._others] = B[self._others] / (self._rest + shift)[:, None]
-        return found
-
-    def half(self, shift: float, B: Array) -> Array:
-        """R⁻¹B with RRᵀ the matrix, for ``B`` (m, t)."""
-        found = np.empty(B.shape, np.float32)
-        found[self._subset] = self._few.half(shift, B[self._subset])
-        found[self._others] = B[self._others] / np.sqrt(self._rest + shift)[:, None]
-        return found
-
-    def alone(self, shift: float, B: Array, free: Array, inside: Array) -> Array:
-        """As that of the subset, and what the others add: to their diagonal no row matters."""
-        rest = np.square(B[self._others], dtype=np.float64) / (self._rest + shift)[:, None]
-        own = self._few.alone(shift, B[self._subset], free, inside)
-        found: Array = own + rest.sum(axis=0) / free
-        return found
