@@ -99,8 +99,8 @@ bench: $(VENV)/.stamp-dev ## compare with other libraries and with the machine
 docs: $(VENV)/.stamp-dev ## the documentation, into docs/_build/html
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
 
-wheel-check: $(VENV)/.stamp-dev ## build the wheel and use it from an environment of its own
-	PYTHON="$(PYTHON)" BUILD_PYTHON="$(BIN)/python" .ci/wheel-check
+wheel-check: $(VENV)/.stamp-dev ## build wheel and sdist, check them, and use the wheel elsewhere (DIST=dist keeps them)
+	PYTHON="$(PYTHON)" BUILD_PYTHON="$(BIN)/python" DIST="$(DIST)" .ci/wheel-check
 
 clean: ## remove what was built, the environments too
 	rm -rf $(VENV) $(VENV_MINIMUM) $(VENV_TORCH) build dist docs/_build docs/auto_examples docs/reference/generated

@@ -18,7 +18,9 @@ from benchmarks import (  # noqa: E402
     afterwards,
     centers,
     greedy,
+    hinge,
     imports,
+    kernel_choice,
     kernels,
     linear,
     memory,
@@ -40,12 +42,14 @@ CASES = [
         predict,
         afterwards,
         greedy,
+        hinge,
         online,
         imports,
         memory,
         plans,
         text,
         centers,
+        kernel_choice,
     )
     for case in theme.CASES
 ]

@@ -15,17 +15,29 @@ version = release = squareone.__version__
 extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.mathjax",
     "numpydoc",
     "myst_parser",
+    "sphinx_copybutton",
+    "sphinx_design",
     "sphinx_gallery.gen_gallery",
+    "decision_picture",
+    "formulas",
+    "parameter_tables",
     "redirects",
     "rooms_picture",
+    "self_contained",
     "solver_tables",
 ]
 templates_path = ["_templates"]
-exclude_patterns = ["_build", "**/GALLERY_HEADER.rst"]
+exclude_patterns = ["_build", "_static", "**/GALLERY_HEADER.rst", "**/sg_execution_times.rst"]
 default_role = "code"
+html_math_renderer = "katex"
+
+# What is copied is what one types: without prompts, and without outputs.
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+copybutton_only_copy_prompt_lines = True
+copybutton_remove_prompts = True
 
 html_theme = "pydata_sphinx_theme"
 html_title = f"squareone {release}"
@@ -36,10 +48,20 @@ html_theme_options = {
     "show_toc_level": 2,
 }
 # Pages without pages below them leave the room of the left column to the text.
-_ALONE = ("index", "derivations", "architecture", "changelog")
+_ALONE = (
+    "index",
+    "install",
+    "comparison",
+    "measured",
+    "stability",
+    "derivations",
+    "architecture",
+    "changelog",
+)
 html_sidebars = {page: [] for page in _ALONE}
 html_static_path = ["_static"]
 html_css_files = ["wider.css"]
+html_js_files = ["search_button.js"]
 
 # Pages that were renamed, and what they are called now.
 redirects = {
@@ -61,6 +83,7 @@ sphinx_gallery_conf = {
     "backreferences_dir": None,
     "download_all_examples": False,
     "show_signature": False,
+    "write_computation_times": False,  # that page loads scripts from elsewhere
 }
 
 

@@ -36,8 +36,16 @@ refitted = cross_val_predict(same, X, y, cv=LeaveOneOut())
 print(f"largest difference: {np.abs(refitted - model.loo_predictions_).max():.1e}")
 
 # %%
-# So the honest predictions of the training rows can be looked at, row by row. The plain predictions
-# of the same rows look better than they are.
+# The intercept is fitted, and not shrunk: adding a constant to the targets moves it by exactly that
+# and changes nothing else, λ included.
+
+shifted = RLSRegressor(random_state=0).fit(X, y + 1000.0)
+print(f"intercept: {model.intercept_:.1f}, then {shifted.intercept_:.1f}")
+print(f"λ: {model.alpha_:.4f}, then {shifted.alpha_:.4f}")
+
+# %%
+# As those errors are exact, the honest predictions of the training rows can be looked at, row by
+# row. The plain predictions of the same rows look better than they are.
 
 figure, axes = plt.subplots(1, 2, figsize=(9, 4.4), layout="constrained", sharex=True, sharey=True)
 for ax, values, name in (
@@ -51,11 +59,3 @@ for ax, values, name in (
     ax.legend(loc="upper left", framealpha=0.85, edgecolor="none")
 axes[0].set_ylabel("predicted progression")
 plt.show()
-
-# %%
-# The intercept is fitted, and not shrunk: adding a constant to the targets moves it by exactly that
-# and changes nothing else, λ included.
-
-shifted = RLSRegressor(random_state=0).fit(X, y + 1000.0)
-print(f"intercept: {model.intercept_:.1f}, then {shifted.intercept_:.1f}")
-print(f"λ: {model.alpha_:.4f}, then {shifted.alpha_:.4f}")

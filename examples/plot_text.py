@@ -35,6 +35,23 @@ classifier = model[-1]
 print(classifier.plan_)
 
 # %%
+# The words that speak most for each part:
+
+words = model[0].get_feature_names_out()
+for part, weights in zip(classifier.classes_, classifier.coef_, strict=True):
+    print(f"{part:<14}{', '.join(words[np.argsort(-weights)[:7]])}")
+
+# %%
+# An error-correcting code costs what one against all does, because everything is linear in the
+# targets. Decoded by correlation it also predicts the same; decoded by counting signs it does not.
+
+X = model[0].transform(documents)
+for coding in ("one_vs_all", BCH(63), BCH(63, "hamming")):
+    coded = RLSClassifier("linear", classifier.alpha_, coding=coding).fit(X, parts)
+    right_ones = np.mean(coded.classes_[coded.loo_predictions_.argmax(axis=1)] == parts)
+    print(f"{coding!s:<32}{right_ones:.1%} right when left out")
+
+# %%
 # A leave-one-out error for every λ, estimated by random probes of the leverages; the band is its
 # standard error. To the right the share of each part's paragraphs that the model without them puts
 # where they belong, or elsewhere.
@@ -58,20 +75,3 @@ right.set_yticks(range(len(PARTS)), PARTS)
 right.set(xlabel="predicted, left out", ylabel="belongs to")
 right.set_title(f"{np.mean(left_out == parts):.1%} right")
 plt.show()
-
-# %%
-# The words that speak most for each part:
-
-words = model[0].get_feature_names_out()
-for part, weights in zip(classifier.classes_, classifier.coef_, strict=True):
-    print(f"{part:<14}{', '.join(words[np.argsort(-weights)[:7]])}")
-
-# %%
-# An error-correcting code costs what one against all does, because everything is linear in the
-# targets. Decoded by correlation it also predicts the same; decoded by counting signs it does not.
-
-X = model[0].transform(documents)
-for coding in ("one_vs_all", BCH(63), BCH(63, "hamming")):
-    coded = RLSClassifier("linear", classifier.alpha_, coding=coding).fit(X, parts)
-    right_ones = np.mean(coded.classes_[coded.loo_predictions_.argmax(axis=1)] == parts)
-    print(f"{coding!s:<32}{right_ones:.1%} right when left out")

@@ -6,8 +6,6 @@ minutes, and needs chromium.
 
 from __future__ import annotations
 
-import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -15,6 +13,8 @@ from pathlib import Path
 
 import numpy as np
 from sklearn.datasets import load_diabetes
+
+from .browser import missing, open_browser, picture, show
 
 FOLDER = Path(__file__).parents[1] / "docs" / "ten_minutes"
 #: Files of outputs, and the commands.
@@ -26,10 +26,11 @@ COMMANDS = {
     "explain": "squareone explain patients.squareone new.csv --data patients.csv --row 1 --most 3",
     "compare": "squareone compare patients.csv --target progression --quick",
 }
-#: Pictures of the top of the report: width and height.
+#: Pictures of the top of the report: width, height, and light or dark.
 PICTURES = {
-    "wide": (1200, 1000),
-    "narrow": (500, 1000),
+    "wide": (1400, 1500, "light"),
+    "narrow": (390, 1500, "light"),
+    "dark": (390, 1500, "dark"),
 }
 
 
@@ -46,9 +47,11 @@ def table(folder: Path) -> None:
 
 def main() -> None:
     """Run the commands, and take the pictures."""
+    if lacking := missing():
+        raise FileNotFoundError(lacking)
     FOLDER.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
         table(folder)
         for output, command in COMMANDS.items():
             done = subprocess.run(
@@ -61,19 +64,10 @@ def main() -> None:
             text = f"$ {command}\n{done.stderr}{done.stdout}"
             lines = "\n".join(line.rstrip() for line in text.splitlines())
             (FOLDER / f"{output}.txt").write_text(lines + "\n")
-        for picture, (width, height) in PICTURES.items():
-            chromium = shutil.which("chromium")
-            if chromium is None:
-                msg = "chromium is expected: .ci/browser installs it"
-                raise FileNotFoundError(msg)
-            subprocess.run(
-                [chromium, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run",
-                 "--hide-scrollbars", "--disable-background-networking", "--disable-sync",
-                 "--disable-component-update", f"--user-data-dir={folder / picture}",
-                 f"--window-size={width},{height}", f"--screenshot={FOLDER / picture}.png",
-                 (folder / "patients.html").as_uri()],
-                check=True, capture_output=True, env=os.environ,
-            )  # fmt: skip
+        with open_browser() as driver:
+            for name, (width, height, scheme) in PICTURES.items():
+                show(driver, folder / "patients.html", width, scheme)
+                (FOLDER / f"{name}.png").write_bytes(picture(driver, width, height))
 
 
 if __name__ == "__main__":

@@ -94,6 +94,7 @@ _ROOMS = frozenset(
         "greedy",
         "hinge",
         "kernels",
+        "labelling",
         "models",
         "online",
         "persistence",

@@ -423,12 +423,6 @@ def add_rank_one(A: Array, x: Array, y: Array) -> Array:
     return ger(1.0, x, y, a=A, overwrite_a=1)
 
 
-def add_symmetric_rank_one(A: Array, x: Array, factor: float) -> None:
-    """Add factor·xxᵀ to the lower triangle of ``A`` (n, n), for ``x`` (n,). Cost: n² flops."""
-    (syr,) = scipy.linalg.get_blas_funcs(("syr",), (A,))
-    syr(factor, x, a=A.T, lower=0, overwrite_a=1)
-
-
 def positive_inverse(L: Array) -> None:
     """Overwrite the lower triangle of ``L`` (n, n) by that of (LLᵀ)⁻¹. Cost: 2n³/3 flops."""
     (potri,) = get_lapack_funcs(("potri",), (L,))

@@ -17,13 +17,17 @@ __all__ = [
     "FileFormatError",
     "IdentifierWarning",
     "IllConditionedWarning",
+    "JournalError",
     "MemoryLimitError",
     "NotPositiveSemidefiniteError",
+    "RechunkWarning",
+    "ReservedRowError",
     "ScaleError",
     "ScaleWarning",
     "SingularSystemError",
     "TableFileError",
     "TargetWarning",
+    "UnrecoverableWarning",
     "UnseenValuesWarning",
 ]
 
@@ -54,6 +58,14 @@ class ExportError(RuntimeError):
 
 class FileFormatError(ValueError):
     """A file cannot be loaded: it is no model, is damaged or contradicts itself, or is too new."""
+
+
+class JournalError(RuntimeError):
+    """The file of a labelling session cannot be opened, read or written; the message says why."""
+
+
+class ReservedRowError(ValueError):
+    """A row that is kept for the audit of a labelling session was asked for out of its turn."""
 
 
 class CellError(ValueError):
@@ -151,6 +163,14 @@ class EmptyColumnWarning(UserWarning):
 
 class IdentifierWarning(UserWarning):
     """Numbers of a table that look like a running number, and are not called one; not used."""
+
+
+class RechunkWarning(UserWarning):
+    """The columns of a Dask array are in several chunks, and every pass puts them into one."""
+
+
+class UnrecoverableWarning(UserWarning):
+    """Chunks of a Dask collection are held by workers, and nobody can make them again."""
 
 
 class UnseenValuesWarning(UserWarning):

@@ -32,6 +32,7 @@ class _OneThreadBlas(AbstractContextManager[None]):
         self._holders = 0
         self._libraries: list[Any] | None = None
         self._limits: list[int] = []
+        self._lowered = False
 
     def _blas(self) -> list[Any]:
         if self._libraries is None:
@@ -51,14 +52,15 @@ class _OneThreadBlas(AbstractContextManager[None]):
         with self._lock:
             if self._holders == 0:
                 self._limits = self._current()
-                if any(limit != 1 for limit in self._limits):
+                self._lowered = self._limits.count(1) < len(self._limits)
+                if self._lowered:
                     self._set([1] * len(self._limits))
             self._holders += 1
 
     def __exit__(self, *error: object) -> None:
         with self._lock:
             self._holders -= 1
-            if self._holders == 0 and any(limit != 1 for limit in self._limits):
+            if self._holders == 0 and self._lowered:
                 self._set(self._limits)
 
     def _set(self, limits: list[int]) -> None:

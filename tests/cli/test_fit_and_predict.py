@@ -68,6 +68,28 @@ def test_the_error_is_of_rows_that_nothing_has_seen(table):
     assert 0.8 < np.mean(inside) <= 0.99
 
 
+def test_with_groups_all_is_chosen_without_the_others_of_the_group(table):
+    """Six rows of a thing that is all but the same: to know five of them is to know the sixth."""
+    rng = np.random.default_rng(0)
+    thing = np.repeat(np.arange(40), 6)
+    seen, own = rng.standard_normal((40, 4)), rng.standard_normal(40)
+    X = seen[thing] + 0.01 * rng.standard_normal((240, 4))
+    y = X[:, 0] + own[thing] + 0.1 * rng.standard_normal(240)
+    rows = [
+        [*(f"{v:.4f}" for v in x), f"t{g}", f"{v:.4f}"] for x, g, v in zip(X, thing, y, strict=True)
+    ]
+    table.write_text(text_of(["a", "b", "c", "d", "thing", "y"], rows))
+    errors = []
+    for more in (["--drop", "thing"], ["--groups", "thing"]):
+        arguments = ["--target", "y", "--quick", "--no-report", "--force", "--json", *more]
+        done = run("fit", "houses.csv", *arguments)
+        assert done.exit_code == 0, done.output
+        errors.append(json.loads(done.stdout)["measured"]["error"])
+    assert errors[0] < 0.3  # by heart
+    assert 0.9 < errors[1] < 1.5  # the standard deviation of what only the thing itself says is 1
+    assert run("predict", "houses.squareone", "houses.csv").exit_code == 0
+
+
 def test_predictions_are_those_of_the_model_in_order(models):
     import pyarrow.csv
 
@@ -136,6 +158,22 @@ def test_other_ways_to_write_the_same_table(models, tmp_path):
         assert done.stdout == plain, (name, done.stderr)
 
 
+def test_a_table_that_is_left_on_the_disk_gives_the_same(models, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("squareone.cli.table_problem._PARTS", 1e12)
+    arguments = ["--target", "price", "--drop", "dear", "--quick", "--no-report", "-v"]
+    done = run("fit", models / "houses.csv", *arguments)
+    assert done.exit_code == 0, done.output
+    assert "the table is left on the disk" in done.stderr
+    found = [
+        run("predict", model, models / "houses.csv").stdout
+        for model in ("houses.squareone", models / "price.squareone")
+    ]
+    assert found[0] == found[1]
+    monkeypatch.undo()
+    assert run("predict", models / "price.squareone", models / "houses.csv").stdout == found[0]
+
+
 def test_what_is_new_is_counted(models, tmp_path):
     names, rows = houses(40, seed=2)
     rows[3][1] = rows[4][1] = "Lima"
@@ -154,6 +192,10 @@ def test_tables_unlike_the_training_rows_are_noted(models, tmp_path):
     path = tmp_path / "new.csv"
     path.write_text(text_of(names, moved))
     assert "area is not as it was" in run("predict", models / "price.squareone", path).stderr
+    silenced = run("predict", models / "price.squareone", path, "--ignore", "SQ005")
+    assert silenced.exit_code == 0, silenced.output
+    assert "is not as it was" not in silenced.stderr
+    assert run("predict", models / "price.squareone", path, "--ignore", "SQ9").exit_code == 1
     path.write_text(text_of(names, rows))
     assert "is not as it was" not in run("predict", models / "price.squareone", path).stderr
 

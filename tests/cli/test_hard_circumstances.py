@@ -48,6 +48,20 @@ def test_a_full_disk_is_told_and_leaves_nothing(table):
     assert done.stdout == "code 1\n"
 
 
+@pytest.mark.thorough
+def test_a_folder_that_cannot_be_written_is_refused_before_any_work(table):
+    script = (
+        "mkdir fixed && mount -t tmpfs -o ro tmpfs fixed && "
+        f"{' '.join(FIT)} -o fixed/m.squareone; echo code $?"
+    )
+    done = subprocess.run(
+        [*unshared("-rm"), "sh", "-c", script], capture_output=True, text=True, check=False
+    )
+    assert "nothing can be written into the folder fixed" in done.stderr, done.stderr
+    assert "rows" not in done.stderr  # the table was not read
+    assert done.stdout == "code 1\n"
+
+
 @pytest.mark.parametrize(
     "with_signal",
     [

@@ -118,6 +118,15 @@ def test_report_again(models, tmp_path, monkeypatch):
     assert str(models) not in text
 
 
+def test_options_are_shown_as_they_were_typed(table):
+    arguments = ["--target", "price", "--drop", "dear", "--drop", "garden", "--quick"]
+    assert run("fit", "houses.csv", *arguments, "--no-report").exit_code == 0
+    done = run("inspect", "houses.squareone")
+    for typed in ("--target price", "--quick", "--drop dear --drop garden"):
+        assert f" {typed}" in done.stdout
+    assert "True" not in done.stdout
+
+
 # --- comparisons ---
 
 

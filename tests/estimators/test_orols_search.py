@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
@@ -141,3 +142,76 @@ def test_the_first_centers_of_a_path_are_better_than_random_ones(digits, long_pa
     part = long_path.at(m)
     assert part.centers_.shape[0] == m < long_path.centers_.shape[0]
     assert part.score(new, truth) > random
+
+
+@pytest.fixture(scope="module")
+def many_classes():
+    """Twelve classes about means, that a linear function tells apart as well as any."""
+    rng = np.random.default_rng(3)
+    labels = rng.integers(12, size=900)
+    rows = 1.5 * rng.standard_normal((12, 5))[labels] + rng.standard_normal((900, 5))
+    return rows[:500], rows[500:], labels[:500], labels[500:]
+
+
+@pytest.fixture
+def few_search_rows(monkeypatch):
+    """There are more rows than the search looks at."""
+    for module in ("parameter_search", "orols_fit"):
+        monkeypatch.setattr(f"squareone.greedy.{module}.SEARCH_ROWS", 200)
+
+
+def both_fits(monkeypatch, rows, labels, **parameters):
+    """With the kernel of the search alone, and with wider ones beside it."""
+    model = OROLSClassifier(shared_centers=True, **parameters)
+    with monkeypatch.context() as without:
+        without.setattr("squareone.greedy.orols_fit._OCTAVES", 0)
+        alone = clone(model).fit(rows, labels)
+    return alone, model.fit(rows, labels)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_fewer_centers_than_classes_are_no_worse_at_the_rows(
+    seed, many_classes, few_search_rows, monkeypatch
+):
+    rows, _, labels, _ = many_classes
+    alone, model = both_fits(monkeypatch, rows, labels, stopping=7, random_state=seed)
+    assert model.n_centers_ == 7
+    assert model.score(rows, labels) >= alone.score(rows, labels)
+    octave = np.log2(model.kernel_.sigma / alone.kernel_.sigma)
+    assert octave == pytest.approx(round(octave), abs=1e-9)
+    assert 0 <= round(octave) <= 4
+    assert model.epsilon_ == pytest.approx(alone.epsilon_ / 16.0 ** round(octave))
+    assert_array_equal(model.search_["sigma"], alone.search_["sigma"])
+    narrow = model.kernel_.sigma == alone.kernel_.sigma
+    assert narrow == (model.score(rows, labels) == alone.score(rows, labels))
+
+
+@pytest.mark.parametrize(
+    "parameters", [{"stopping": 12}, {"stopping": 7, "kernel": Gaussian(1.5)}], ids=str
+)
+def test_otherwise_the_kernel_is_that_of_the_search(
+    parameters, many_classes, few_search_rows, monkeypatch
+):
+    rows, _, labels, _ = many_classes
+    alone, model = both_fits(monkeypatch, rows, labels, **parameters)
+    assert (model.kernel_.sigma, model.epsilon_) == (alone.kernel_.sigma, alone.epsilon_)
+
+
+def test_an_epsilon_that_is_given_stays(many_classes, few_search_rows):
+    rows, _, labels, _ = many_classes
+    model = OROLSClassifier(shared_centers=True, stopping=7, epsilon=0.003).fit(rows, labels)
+    assert model.epsilon_ == 0.003
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("m", [4, 7, 11])
+def test_fewer_centers_than_classes_are_no_worse_than_random_ones(m, many_classes, few_search_rows):
+    rows, new, labels, truth = many_classes
+    chosen, random = (
+        np.mean([model(seed).fit(rows, labels).score(new, truth) for seed in range(5)])
+        for model in (
+            lambda seed: OROLSClassifier(shared_centers=True, stopping=m, random_state=seed),
+            lambda seed: RLSClassifier(centers=m, random_state=seed),
+        )
+    )
+    assert chosen >= random

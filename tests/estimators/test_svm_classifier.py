@@ -10,9 +10,12 @@ from sklearn.svm import SVC, LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import squareone
-from squareone import SVMClassifier
+from squareone import RLSClassifier, SVMClassifier
+from squareone.centers import KMeans
 from squareone.errors import MemoryLimitError
+from squareone.hinge import left_out_values
 from squareone.kernels import Gaussian
+from squareone.rows import open_rows
 
 VARIANTS = [
     {},
@@ -23,6 +26,7 @@ VARIANTS = [
     {"C": 1.0, "kernel": Gaussian(1.0), "coding": "one_vs_one"},
     {"loss": "squared_hinge"},
     {"cv": 2, "alpha": [0.1, 1.0], "kernel": Gaussian(1.0)},
+    {"alpha": 1.0, "kernel": Gaussian(1.0), "centers": 1, "calibration": None},
 ]
 
 
@@ -44,6 +48,7 @@ def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
+LOSSES = pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
 X, y = load_iris(return_X_y=True)
 noisy, signs = make_classification(120, 5, flip_y=0.15, random_state=0)
 PEER = [("hinge", 0.5), ("hinge", 20.0), ("squared_hinge", 2.0)]
@@ -164,6 +169,8 @@ FILES = [
     {"kernel": "linear", "C": 1.0, "loss": "squared_hinge"},
     {"kernel": Gaussian(2.0), "C": 1.0, "cv": 3, "threshold": "f1"},
     {"kernel": Gaussian(2.0), "C": 1.0, "calibration": None, "fit_intercept": True},
+    {"kernel": Gaussian(2.0), "C": [1.0, 4.0], "centers": 30},
+    {"kernel": "linear", "C": 1.0, "centers": KMeans(4)},
 ]
 
 
@@ -183,16 +190,24 @@ def test_what_was_saved_is_loaded(parameters, tmp_path):
         "margins_",
     ):
         np.testing.assert_array_equal(getattr(loaded, name), getattr(model, name))
+    assert loaded.plan_ == model.plan_
+    assert str(loaded.plan_).endswith("s")
+    if model.centers is not None:
+        for name in ("centers_", "center_indices_", "center_coef_"):
+            np.testing.assert_array_equal(getattr(loaded, name), getattr(model, name))
     if model.calibration is not None:
         np.testing.assert_array_equal(loaded.predict_proba(noisy), model.predict_proba(noisy))
         np.testing.assert_array_equal(loaded.loo_predictions_, model.loo_predictions_)
         assert loaded.loo_error_ == model.loo_error_
 
 
-@pytest.mark.parametrize("kernel", ["linear", Gaussian(2.0)])
-def test_a_graph_predicts_the_same(kernel, tmp_path):
+GRAPHS = [("linear", None), (Gaussian(2.0), None), (Gaussian(2.0), 20)]
+
+
+@pytest.mark.parametrize(("kernel", "centers"), GRAPHS)
+def test_a_graph_predicts_the_same(kernel, centers, tmp_path):
     runtime = pytest.importorskip("onnxruntime")
-    model = SVMClassifier(kernel, C=1.0).fit(X, y)
+    model = SVMClassifier(kernel, C=1.0, centers=centers).fit(X, y)
     model.to_onnx(tmp_path / "model.onnx")
     session = runtime.InferenceSession(str(tmp_path / "model.onnx"))
     labels = session.run(None, {session.get_inputs()[0].name: X})[0]
@@ -227,8 +242,15 @@ BAD = [
     ({"C": "scale"}, "C"),
     ({"alpha": 0.0}, "alpha"),
     ({"alpha": [0.0, 1.0]}, "above zero"),
-    ({"kernel": "auto"}, "kernel"),
-    ({"kernel": Gaussian(metric="learned")}, "learned by RLSClassifier"),
+    ({"kernel": "auto", "cv": 3}, "folds of its own"),
+    ({"kernel": Gaussian(metric="learned"), "centers": 20}, "Leave centers out"),
+    ({"kernel": "auto", "criterion": "holdout"}, "Leave criterion out"),
+    ({"kernel": Gaussian(metric="learned") + Gaussian(1.0)}, "for a kernel by itself"),
+    ({"centers": 121}, "asks for 121 centers"),
+    ({"centers": "auto"}, "centers"),
+    ({"centers": [[1.0, 2.0]]}, "the points have 2 features"),
+    ({"centers": 0}, "centers"),
+    ({"memory_limit": "few"}, "memory_limit"),
     ({"kernel": Gaussian(ard=True)}, "ard=True is for RLSClassifier"),
     ({"cv": 3, "criterion": "holdout"}, "set one of them"),
     ({"loss": "square"}, "loss"),
@@ -238,7 +260,7 @@ BAD = [
 
 @pytest.mark.parametrize(("parameters", "message"), BAD)
 def test_what_makes_no_sense_is_refused(parameters, message):
-    error = MemoryLimitError if "memory_limit" in parameters else ValueError
+    error = MemoryLimitError if parameters.get("memory_limit") == 1000 else ValueError
     with pytest.raises(error, match=message):
         SVMClassifier(**parameters).fit(noisy, signs)
 
@@ -258,3 +280,125 @@ def test_a_clone_is_not_fitted_and_fits_alike():
     model = SVMClassifier(C=1.0).fit(noisy, signs)
     again = clone(model).fit(noisy, signs)
     np.testing.assert_array_equal(again.decision_function(noisy), model.decision_function(noisy))
+
+
+# --- centers ---
+
+
+@LOSSES
+@pytest.mark.parametrize("fit_intercept", ["penalised", True, False])
+def test_all_rows_as_centers_are_the_exact_fit(loss, fit_intercept):
+    options = {"C": [0.5, 3.0], "loss": loss, "fit_intercept": fit_intercept}
+    exact = SVMClassifier(Gaussian(2.0), **options).fit(noisy, signs)
+    found = SVMClassifier(Gaussian(2.0), centers=noisy, **options).fit(noisy, signs)
+    assert found.alpha_ == exact.alpha_
+    np.testing.assert_allclose(
+        found.decision_function(noisy), exact.decision_function(noisy), atol=1e-6
+    )
+    np.testing.assert_allclose(found.loo_predictions_, exact.loo_predictions_, atol=1e-5)
+    np.testing.assert_array_equal(found.center_indices_, np.arange(120))
+
+
+@LOSSES
+def test_with_centers_a_row_that_is_left_out_stays_one(loss):
+    model = SVMClassifier(Gaussian(2.0), C=2.0, loss=loss, centers=25).fit(noisy, signs)
+    assert model.centers_.shape == (25, 5)
+    assert model.center_coef_.shape == (25,)
+    np.testing.assert_array_equal(model.centers_, noisy[model.center_indices_])
+    options = {"C": 2.0, "loss": loss, "centers": model.centers_, "calibration": None}
+    for i in range(0, 120, 11):
+        others = np.arange(120) != i
+        again = SVMClassifier(Gaussian(2.0), **options).fit(noisy[others], signs[others])
+        value = again.decision_function(noisy[[i]])[0]
+        assert model.loo_predictions_[i] == pytest.approx(value, abs=1e-6)
+    assert model.undecided_rows_.size == 0
+
+
+@LOSSES
+def test_left_out_values_that_cost_too_much_are_those_of_folds(loss, monkeypatch):
+    monkeypatch.setattr(left_out_values, "_MOST_FLOPS", 1.0)
+    model = SVMClassifier(Gaussian(2.0), C=[0.5, 2.0], loss=loss, centers=25).fit(noisy, signs)
+    options = {"C": model.C_, "loss": loss, "centers": model.centers_, "calibration": None}
+    again = SVMClassifier(Gaussian(2.0), **options)
+    expected = cross_val_predict(again, noisy, signs, cv=5, method="decision_function")
+    # the folds of the fit are solved to tol, and an exact solution is near
+    np.testing.assert_allclose(model.loo_decision_values_, expected, atol=0.05)
+    assert not model.path_["exact"].any()
+    with pytest.raises(AttributeError, match="errors are certain"):
+        model.loo_error_interval_  # noqa: B018
+
+
+def test_a_stream_is_read_block_by_block(tmp_path):
+    np.save(tmp_path / "rows.npy", noisy)
+    rows = open_rows(tmp_path / "rows.npy")
+    options = {"C": [0.5, 2.0], "centers": 25}
+    found = SVMClassifier(Gaussian(2.0), **options).fit(rows, signs)
+    expected = SVMClassifier(Gaussian(2.0), **options).fit(noisy, signs)
+    np.testing.assert_array_equal(found.decision_function(rows), expected.decision_function(noisy))
+    w = np.ones(120)
+    w[::6] = 0.0
+    found = SVMClassifier(Gaussian(2.0), **options).fit(rows, signs, sample_weight=w)
+    expected = SVMClassifier(Gaussian(2.0), **options).fit(noisy, signs, sample_weight=w)
+    np.testing.assert_array_equal(found.decision_function(rows), expected.decision_function(noisy))
+    assert not np.isin(found.center_indices_, np.flatnonzero(w == 0)).any()
+    searched = SVMClassifier(C=1.0, centers=25).fit(rows, signs)
+    assert (
+        searched.kernel_.sigma == SVMClassifier(C=1.0, centers=25).fit(noisy, signs).kernel_.sigma
+    )
+
+
+# --- kernels that are chosen or learned ---
+
+
+@pytest.fixture(scope="module")
+def bent():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(700, 6))
+    return rows, (np.sin(2 * rows[:, 0]) + rows[:, 1] ** 2 > 1).astype(int)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kernel", [Gaussian(metric="learned"), "auto"])
+def test_a_learned_metric_sees_what_matters_and_its_error_is_honest(kernel, bent):
+    rows, labels = bent
+    model = SVMClassifier(kernel).fit(rows[:200], labels[:200])
+    plain = SVMClassifier().fit(rows[:200], labels[:200])
+    error = 1.0 - model.score(rows[200:], labels[200:])
+    assert error < 1.0 - plain.score(rows[200:], labels[200:])
+    assert abs(model.loo_error_ - error) < 0.06
+    assert model.kernel_.metric is not None
+    with pytest.raises(AttributeError, match="errors are certain"):
+        model.loo_error_interval_  # noqa: B018
+    assert "choice of the kernel" in model.plan_.stages
+
+
+def test_a_kernel_of_the_square_loss_can_be_given():
+    square = RLSClassifier(Gaussian(ard=True)).fit(noisy, signs)
+    model = SVMClassifier(square.kernel_, C=1.0).fit(noisy, signs)
+    assert model.score(noisy, signs) > 0.8
+
+
+# --- plans ---
+
+
+def test_a_plan_says_what_is_held_and_a_fit_how_long_it_took():
+    model = SVMClassifier(Gaussian(2.0), C=[0.5, 2.0], memory_limit="1GiB")
+    plan = model.plan(noisy, signs)
+    assert not hasattr(model, "plan_")
+    assert plan.stages == {}
+    assert (plan.rows, plan.columns, plan.features, plan.centers) == (120, 1, 0, 0)
+    assert plan.needed < 8 * 120 * (4 * 120 + 61)
+    fitted = model.fit(noisy, signs).plan_
+    assert set(fitted.stages) == {"kernel matrix", "path", "leave-one-out"}
+    assert all(seconds >= 0 for seconds in fitted.stages.values())
+    assert "kernel matrix 120 × 120" in str(fitted)
+    assert "leave-one-out" in fitted._repr_html_()
+    with pytest.raises(ValueError, match="generator"):
+        SVMClassifier(cv=iter([])).plan(noisy, signs)
+
+
+def test_a_plan_is_refused_where_centers_fit():
+    with pytest.raises(MemoryLimitError, match="use centers="):
+        SVMClassifier(memory_limit=300_000).fit(noisy, signs)
+    model = SVMClassifier(Gaussian(2.0), C=1.0, memory_limit=300_000, centers=20)
+    assert model.fit(noisy, signs).plan_.needed < 300_000

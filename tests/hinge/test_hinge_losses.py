@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from sklearn.svm import SVC
+from sklearn.svm import SVC, LinearSVC
 
 from squareone.hinge.box_newton import BoxPoint
 from squareone.hinge.certificates import ColumnProblem
@@ -90,6 +90,65 @@ def test_left_out_values_are_those_of_refits(seed, intercept, squared):
         assert (left_out.radius < 0.01).all()
 
 
+@pytest.mark.thorough
+@LOSSES
+@INTERCEPTS
+@pytest.mark.parametrize("seed", range(30))
+def test_left_out_values_of_forty_rows_are_those_of_refits(seed, intercept, squared):
+    """Of many rows and few directions, where leaving one out changes many sets."""
+    alpha = [0.5, 0.05, 0.005][seed % 3]
+    X, _, y, w = problem_of(seed, 40, weighted=seed % 2 == 1)
+    K = (X @ X.T + 1.0) ** (1 + seed % 2)
+    found = solved(K, y, w, alpha, squared, intercept)
+    left_out = left_out_values(MatrixSystem(K), found)
+    unique = np.ones(40, bool)
+    for i in range(40):
+        others = np.where(np.arange(40) == i, 0.0, w)
+        beta, b = reference.fit(K, y, alpha, squared=squared, weights=others, intercept=intercept)
+        values = K @ beta + b
+        if intercept and not squared:  # without a row on the margin the intercept is not unique
+            unique[i] = (np.abs(1.0 - y * values)[others > 0] < 1e-7).any()
+        if unique[i]:
+            assert left_out.values[i] == pytest.approx(values[i], abs=2e-5)
+            assert intercept or abs(left_out.values[i] - values[i]) <= left_out.radius[i] + 2e-6
+    assert unique.mean() > 0.5
+
+
+@pytest.mark.parametrize("alpha", [1.0, 0.1, 0.01])
+@INTERCEPTS
+def test_many_changes_of_sets_end_without_another_fit(alpha, intercept):
+    """Seven directions for 60 rows: the coefficient of a row is followed to zero."""
+    rng = np.random.default_rng(1)
+    Z = np.column_stack([rng.normal(size=(60, 6)), np.ones(60)])
+    y = np.where(Z[:, 0] + 1.5 * rng.normal(size=60) > 0, 1.0, -1.0)
+    K = Z @ Z.T
+    found = solved(K, y, np.ones(60), alpha, False, intercept)
+    left_out = left_out_values(FeatureSystem(Z), found)
+    assert left_out.changed > 20
+    assert left_out.solved_anew <= 3 * intercept
+    rows = np.flatnonzero(found.point.coefficients)[::5]
+    for i in rows:
+        others = np.where(np.arange(60) == i, 0.0, 1.0)
+        beta, b = reference.fit(K, y, alpha, weights=others, intercept=intercept)
+        assert left_out.values[i] == pytest.approx(K[i] @ beta + b, abs=1e-5)
+
+
+@LOSSES
+@INTERCEPTS
+def test_estimates_by_features_are_those_by_rows(intercept, squared):
+    """Also with more free rows than features."""
+    rng = np.random.default_rng(2)
+    Z = rng.normal(size=(50, 5))
+    y = np.where(Z[:, 0] + rng.normal(size=50) > 0, 1.0, -1.0)
+    for alpha in (5.0, 0.1):
+        found = solved(Z @ Z.T, y, rng.uniform(0.5, 2.0, 50), alpha, squared, intercept)
+        assert not squared or found.sets()[0].sum() > 5
+        expected = estimated_values(MatrixSystem(Z @ Z.T), found)
+        estimated = estimated_values(FeatureSystem(Z), found)
+        # a shift of 1e-11 of dependent margin rows leaves eps / 1e-11 of the digits
+        np.testing.assert_allclose(estimated, expected, rtol=1e-9 if squared else 1e-3)
+
+
 @LOSSES
 def test_the_estimate_is_exact_where_no_set_changes(squared):
     _, K, y, w = problem_of(1, 25)
@@ -168,12 +227,13 @@ def test_all_rows_on_the_margin():
     np.testing.assert_allclose(left_out.values, 0.0, atol=1e-9)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("alpha", [0.5, 0.05, 0.005])
-def test_the_exact_solve_on_the_support_sets_of_libsvm(alpha):
+def test_the_exact_solve_on_the_support_sets_of_libsvm(alpha, weighted):
     """LIBSVM is not accurate to many digits; its sets are, and a system on them says the rest."""
-    _, K, y, _ = problem_of(6, 80)
-    C = 0.5 / alpha
-    svc = SVC(C=C, kernel="precomputed", tol=1e-10).fit(K, y)
+    _, K, y, w = problem_of(6, 80, weighted=weighted)
+    C = 0.5 / alpha * w
+    svc = SVC(C=0.5 / alpha, kernel="precomputed", tol=1e-10).fit(K, y, sample_weight=w)
     a = np.zeros(80)
     a[svc.support_] = np.abs(svc.dual_coef_[0])
     full = a > C * (1 - 1e-6)
@@ -185,9 +245,46 @@ def test_the_exact_solve_on_the_support_sets_of_libsvm(alpha):
     solution = np.linalg.solve(system, right)
     beta = fixed
     beta[free] = solution[:-1]
-    found = solved(K, y, np.ones(80), alpha, False, True)
+    found = solved(K, y, w, alpha, False, True)
     np.testing.assert_allclose(found.point.values, K @ beta, atol=1e-7)
     assert found.point.intercept == pytest.approx(solution[-1], abs=1e-7)
+
+
+@LOSSES
+@pytest.mark.parametrize("fit_intercept", [False, True])
+@pytest.mark.parametrize("C", [0.1, 1.0, 10.0])
+def test_the_exact_solve_on_the_margin_sets_of_liblinear(C, fit_intercept, squared):
+    """With weights; its intercept is penalised, and so is a constant in the kernel."""
+    _, K, y, _ = problem_of(9, 60)
+    values, vectors = np.linalg.eigh(K)
+    Z = vectors * np.sqrt(np.maximum(values, 0.0))
+    w = np.random.default_rng(9).uniform(0.5, 2.0, 60)
+    if fit_intercept:
+        K = K + 1.0
+    loss = "squared_hinge" if squared else "hinge"
+    peer = LinearSVC(C=C, loss=loss, dual=not squared, tol=1e-8, max_iter=200_000, random_state=0)
+    peer.set_params(fit_intercept=fit_intercept).fit(Z, y, sample_weight=w)
+    short = 1.0 - y * peer.decision_function(Z)
+    if squared:
+        S = short > 0
+        beta = np.zeros(60)
+        shift = np.diag(0.5 / (C * w[S]))
+        beta[S] = np.linalg.solve(K[np.ix_(S, S)] + shift, y[S])
+    else:
+        free, full = np.abs(short) < 1e-4, short >= 1e-4
+        beta = np.where(full, y * C * w, 0.0)
+        beta[free] = np.linalg.solve(K[np.ix_(free, free)], (y - K @ beta)[free])
+    found = solved(K, y, w, 0.5 / C, squared, False)
+    np.testing.assert_allclose(found.point.values, K @ beta, atol=1e-7)
+
+
+@INTERCEPTS
+def test_where_alpha_is_large_the_squared_hinge_loss_is_linear(intercept):
+    _, K, y, w = problem_of(2, weighted=True)
+    if intercept:
+        y[:10], y[10:], w = 1.0, -1.0, np.ones(20)
+    found = solved(K, y, w, 1e7, True, intercept)
+    np.testing.assert_allclose(found.point.coefficients, y * w / 1e7, rtol=1e-5)
 
 
 @LOSSES

@@ -205,7 +205,6 @@ def test_columns_are_orthonormal(sigma, dtype, weighted):
     basis, K, path = basis_of(Gaussian(sigma), X, y, count=60, root=root)
     m, eps = basis.size, np.finfo(dtype).eps
     assert m >= 2
-    assert basis.loss_of_orthogonality() <= 20 * eps * m
     G = basis.directions.astype(np.float64).T @ basis.directions
     assert np.abs(G - np.eye(m)).max() <= 20 * eps * m
     R = basis.triangle

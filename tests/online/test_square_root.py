@@ -246,6 +246,7 @@ def test_rows_beyond_the_range_are_refused():
 @pytest.mark.parametrize("features", [1, 5, 64, 200, 1000])
 def test_rows_that_wait_are_few(features):
     assert 16 <= waiting_rows(features, 1.0) <= 128
+    assert waiting_rows(features, 1.0) <= waiting_rows(features, 1.0, first=True) <= 256
     assert waiting_rows(features, 0.001) == 1
 
 
@@ -260,3 +261,25 @@ def test_rows_are_appended_without_squares():
     assert_allclose(found @ turned, L @ T, rtol=1e-12)
     scaled = np.diag([1.0, 1e9, 1e-9, 1e3]) @ L
     assert_allclose(triangle_condition(scaled), triangle_condition(L), rtol=1e-9)
+
+
+@pytest.mark.parametrize("columns", [1, 3])
+@pytest.mark.parametrize("after", [0, 1, 29, 30, 31, 49, 60])
+def test_the_first_rows_wait_longer_and_files_go_on_from_there(after, columns):
+    features, alpha = 40, 0.3
+    X = np.random.default_rng(1).standard_normal((60, features))
+    Y = np.random.default_rng(2).standard_normal((60, columns))
+    first = waiting_rows(features, 1.0, first=True)
+    assert waiting_rows(features, 1.0) < first < 60
+    factor, W, _ = learned(X[:after], Y[:after], alpha, [1] * after)
+    assert (factor.unit is None) == (after >= first)
+    assert factor.waiting < factor.room
+    again = SquareRootFactor.from_state(deepcopy(factor.state()), alpha, 1.0)
+    assert (again.unit, again.room, again.waiting) == (factor.unit, factor.room, factor.waiting)
+    same = W.copy()
+    for x, y in zip(X[after:], Y[after:], strict=True):
+        factor, W = factor.learned(x, y, y - W @ x, W)
+        again, same = again.learned(x, y, y - same @ x, same)
+    assert_array_equal(same, W)
+    expected = np.linalg.solve(X.T @ X + alpha * np.eye(features), X.T @ Y).T
+    assert_allclose(W, expected, atol=1e-11)

@@ -1,11 +1,10 @@
 """The HTML report: what it says, what it keeps to itself, and how it looks in a browser."""
 
-import base64
 import os
 import re
 import shutil
 import subprocess
-import tempfile
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -21,6 +20,8 @@ from squareone.report.html_report import command_line
 from squareone.report.outer_errors import OuterErrors
 from squareone.report.verdict import number, percent, verdict_of
 from squareone.tables import TableEncoder
+from tests.browser import CONTRAST, chromium
+from tools.browser import picture, show
 
 SECRETS = ["Quisquilia", "Xanthippe", "918273.125", "Zebedaeus"]
 
@@ -119,7 +120,7 @@ def test_the_verdict_is_first_and_the_rest_in_order(reports):
 
 def test_a_wrong_target_is_the_first_to_look_at(reports):
     report = reports["numbers"]
-    row = re.search(r"least believed rows.*?<td>([\d,]+)</td>", report.text, re.DOTALL)
+    row = re.search(r'id="suspects".*?<b>row ([\d,]+)</b>', report.text, re.DOTALL)
     assert row.group(1) == "6"  # counted from 1
 
 
@@ -162,15 +163,19 @@ def errors_of(model, guess, trees=None, n=100, seed=0):
 
 
 def test_what_verdicts_say():
-    good = verdict_of(errors_of(1.0, 10.0, trees=3.0), "rent")
+    errors = errors_of(1.0, 10.0, trees=3.0)
+    good = verdict_of(errors, "rent")
     assert good.useful
     assert (
         f"off by {number(errors_of(1.0, 10.0).error(errors_of(1.0, 10.0).model)[0])}"
         in good.headline
     )
-    assert "model is better, beyond chance" in good.trees
+    assert f"the mean is off by {number(errors.error(errors.guess)[0])}" in good.headline
+    assert f"boosted trees by {number(errors.error(errors.trees)[0])}" in good.headline
+    assert good.headline.count(". ") == 0  # one sentence
+    assert "better than boosted trees, beyond chance" in good.trees
     assert "cannot be told" in verdict_of(errors_of(1.0, 10.0, trees=1.0), "rent").trees
-    assert "model is worse" in verdict_of(errors_of(3.0, 10.0, trees=1.0), "rent").trees
+    assert "worse than boosted trees" in verdict_of(errors_of(3.0, 10.0, trees=1.0), "rent").trees
     assert "too few rows to tell" in verdict_of(errors_of(9.0, 10.0, n=12), "rent").guessing
     same = errors_of(10.0, 10.0, n=40_000)
     same.model = 0.001 * same.truth[::-1]
@@ -203,52 +208,8 @@ def test_a_command_is_shown_without_folders():
 
 @pytest.fixture(scope="module")
 def browser():
-    """Debian's chromium without a window; where it has to be there, its absence is a failure."""
-    required = os.environ.get("SQUAREONE_BROWSER") == "required"
-    there = shutil.which("chromium") and shutil.which("chromedriver")
-    try:
-        from selenium import webdriver
-    except ImportError:
-        webdriver = None
-    if not there or webdriver is None:
-        if required:
-            pytest.fail("chromium, its driver and selenium are expected: .ci/browser")
-        pytest.skip("no browser: .ci/browser installs one")
-    options = webdriver.ChromeOptions()
-    options.binary_location = shutil.which("chromium")
-    with tempfile.TemporaryDirectory() as profile:
-        for flag in (
-            "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run",
-            "--disable-background-networking", "--disable-component-update", "--disable-sync",
-            "--disable-dev-shm-usage", f"--user-data-dir={profile}",
-        ):  # fmt: skip
-            options.add_argument(flag)
-        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-        service = webdriver.ChromeService(shutil.which("chromedriver"))
-        driver = webdriver.Chrome(options=options, service=service)
-        try:
-            yield driver
-        finally:
-            driver.quit()
-
-
-_CONTRAST = """
-const channel = v => { v /= 255; return v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4; };
-const light = c => { const [r, g, b] = c.match(/[\\d.]+/g).map(Number);
-  return 0.2126 * channel(r) + 0.7152 * channel(g) + 0.0722 * channel(b); };
-const paper = element => { for (let e = element; e; e = e.parentElement) {
-  const c = getComputedStyle(e).backgroundColor;
-  if (c !== 'rgba(0, 0, 0, 0)' && c !== 'transparent') return c; } return 'rgb(255, 255, 255)'; };
-let worst = [99, ''];
-const all = 'p, h1, h2, h3, td, th, summary, figcaption, pre, svg text';
-for (const e of document.querySelectorAll(all)) {
-  const s = getComputedStyle(e), ink = e.closest('svg') ? s.fill : s.color;
-  const a = light(ink), b = light(paper(e));
-  const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
-  if (ratio < worst[0]) worst = [ratio, e.tagName + ' ' + e.textContent.slice(0, 40)];
-}
-return worst;
-"""
+    with chromium() as driver:
+        yield driver
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -257,15 +218,7 @@ return worst;
 def test_it_looks_right_in_a_browser(browser, reports, tmp_path, kind, scheme, width):
     path = tmp_path / "report.html"
     reports[kind].save(path)
-    browser.execute_cdp_cmd(
-        "Emulation.setDeviceMetricsOverride",
-        {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500},
-    )
-    browser.execute_cdp_cmd(
-        "Emulation.setEmulatedMedia",
-        {"features": [{"name": "prefers-color-scheme", "value": scheme}]},
-    )
-    browser.get(path.as_uri())
+    show(browser, path, width, scheme)
     for details in browser.find_elements("tag name", "details"):
         browser.execute_script("arguments[0].open = true", details)
     root = "document.documentElement"
@@ -282,20 +235,14 @@ def test_it_looks_right_in_a_browser(browser, reports, tmp_path, kind, scheme, w
     assert levels[0] == 1
     assert levels.count(1) == 1
     assert max(np.diff(levels)) <= 1
-    ratio, where = browser.execute_script(_CONTRAST)
+    ratio, where = browser.execute_script(CONTRAST)
     assert ratio >= 4.5, where
     paper = browser.execute_script("return getComputedStyle(document.body).backgroundColor")
     assert (int(re.findall(r"\d+", paper)[0]) > 128) == (scheme == "light")
     folder = os.environ.get("SQUAREONE_SCREENSHOTS")
     if folder:
-        height = browser.execute_script(f"return {root}.scrollHeight")
-        clip = {"x": 0, "y": 0, "width": width, "height": height, "scale": 1}
-        shot = browser.execute_cdp_cmd(
-            "Page.captureScreenshot", {"captureBeyondViewport": True, "clip": clip}
-        )
         name = f"{kind.replace(' ', '_')}_{width}_{scheme}.png"
-        with open(os.path.join(folder, name), "wb") as file:
-            file.write(base64.b64decode(shot["data"]))
+        (Path(folder) / name).write_bytes(picture(browser, width))
 
 
 def test_a_browser_without_a_network_shows_it(reports, tmp_path):

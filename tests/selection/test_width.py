@@ -307,6 +307,26 @@ def test_descent_finds_the_minimum_of_what_is_nearly_quadratic(offset):
     assert error(end) <= 7.0 * 1.004
 
 
+def test_a_descent_explores_the_last_direction_first_and_ends_where_little_is_promised():
+    H = np.diag([2.0, 0.05])
+    bounds = {"low": np.full(2, -np.inf), "high": np.full(2, np.inf)}
+
+    def looks(worth):
+        looked = []
+
+        def error(z):
+            looked.append(z)
+            return float(np.exp(0.5 * (z - 0.05) @ H @ (z - 0.05)))
+
+        descend(error, np.zeros(2), H, **bounds, most=6, reach=np.array([0.35, 1.5]), worth=worth)
+        return looked
+
+    few, more = looks(1e-1), looks(1e-6)
+    assert len(few) == 3 < len(more)
+    assert_array_equal(more[:3], few)
+    assert [z[0] == 0.0 for z in few] == [True, True, False]  # one kernel matrix for two of them
+
+
 @pytest.mark.parametrize("alpha", [1e-2, 1.0])
 @pytest.mark.parametrize("solver", ["nystrom", "rectangle"])
 def test_the_width_of_few_centers_is_chosen_with_them(solver, alpha):

@@ -98,9 +98,6 @@ def test_sums_can_be_taken_apart_again():
     left = whole.without(some)
     for name in ("gram", "first", "cross", "targets", "total"):
         assert_allclose(getattr(left, name), getattr(rest, name), atol=1e-12)
-    again = FeatureSums.from_state(whole.state(30))
-    assert_allclose(again.gram, whole.gram)
-    assert again.total == whole.total
 
 
 def test_directions_that_save_little_stay_with_the_rest():
@@ -137,7 +134,7 @@ def test_joint_sums_are_the_sums(root):
     for part in (slice(0, 100), slice(100, 300)):
         joint.beside(rows, targets, root, part)
         joint.add(rows[part])
-        joint = JointSums.of(joint.apart())  # and goes on from there
+        joint = JointSums(6, 2, joint.matrix)  # and goes on from there
     found = joint.apart()
     assert_allclose(np.tril(found.gram), np.tril(expected.gram), rtol=1e-12)
     for name in ("first", "cross", "targets", "total"):

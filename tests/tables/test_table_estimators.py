@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.model_selection import GroupKFold, KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -85,7 +86,9 @@ def test_it_says_what_it_is(model):
     model = fitted(model)
     assert repr(model).startswith(f"{type(model).__name__}(")
     assert type(model).__name__ in model._repr_html_()
-    assert summary(model).startswith(f"{type(model).__name__} fitted to {n} rows")
+    features = model.encoder_.output_columns_.size
+    said = f"{n} rows, {flats.shape[1]} columns encoded as {features} features\n"
+    assert summary(model).startswith(f"{type(model).__name__} fitted to {said}")
     assert_array_equal(model.feature_names_in_, flats.columns)
     assert model.n_features_in_ == flats.shape[1]
     assert model.encoder_.n_features_in_ == flats.shape[1]
@@ -576,3 +579,23 @@ def test_intervals_cover_as_they_say():
         low, high = model.predict_interval(X[200:]).T
         shares.append(np.mean((low <= y[200:]) & (y[200:] <= high)))
     assert 0.87 < np.mean(shares) < 0.93
+
+
+@pytest.mark.thorough
+@pytest.mark.costly
+def test_probabilities_are_no_worse_than_those_of_calibration_by_folds():
+    """The log loss on new rows, of one fit and of five that scikit-learn averages."""
+    apart = []
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        X = rng.standard_normal((1900, 6))
+        f = 2.0 * np.sin(2.0 * X[:, 0]) + X[:, 1] * X[:, 2]
+        y = (rng.random(1900) < 1.0 / (1.0 + np.exp(-2.0 * f))).astype(int)
+        model = TableClassifier("gaussian")
+        own, folds = (
+            -np.log(m.fit(X[:400], y[:400]).predict_proba(X[400:])[np.arange(1500), y[400:]])
+            for m in (model, CalibratedClassifierCV(clone(model)))
+        )
+        apart.append(own - folds)
+    apart = np.concatenate(apart)
+    assert apart.mean() <= apart.std() / np.sqrt(apart.size)

@@ -17,6 +17,8 @@ __all__ = ["cli", "main"]
 
 _TABLE = click.argument("table", type=click.Path(allow_dash=True), metavar="TABLE")
 _ISSUES = "squareone --debug shows where"
+# What only the page of ``squareone label`` needs.
+_OF_LABEL = ("starlette", "uvicorn")
 
 
 class Failure(click.ClickException):
@@ -51,7 +53,8 @@ class Commands(click.Group):
 def _words(error: Exception) -> str:
     """What an error says."""
     if isinstance(error, ImportError) and getattr(error, "name", None):
-        return f'{error.name} is not installed, which this needs: pip install "squareone[cli]"'
+        extra = "label" if error.name in _OF_LABEL else "cli"
+        return f'{error.name} is not installed, which this needs: pip install "squareone[{extra}]"'
     if isinstance(error, OSError) and error.strerror and error.filename:
         return f"{os.fsdecode(error.filename)}: {error.strerror}"
     if type(error).__module__.partition(".")[0] == "squareone":  # it says what to do
@@ -217,7 +220,14 @@ def fit(table: str, **options: Any) -> None:
     type=click.Choice(["stored", "adaptive", "jackknife+", "none"]),
     default="stored",
     show_default=True,
-    help="stored: by the errors in the model; the others factor again.",
+    help="stored: by the errors in the model. adaptive: factored again, its width depends on the "
+    "row. jackknife+: fitted again without each fold, which needs --data.",
+)
+@click.option(
+    "--data",
+    type=click.Path(exists=True, dir_okay=False),
+    metavar="TRAINING",
+    help="For jackknife+: the table the model was fitted to; it is known by its hash.",
 )
 @click.option(
     "--coverage",
@@ -226,6 +236,7 @@ def fit(table: str, **options: Any) -> None:
     show_default=True,
     help="The share of true values inside intervals.",
 )
+@click.option("--ignore", multiple=True, metavar="CODE", help="SQ005: say nothing of drift.")
 @_reading
 @_saying
 def predict(model: str, table: str, **options: Any) -> None:
@@ -236,6 +247,9 @@ def predict(model: str, table: str, **options: Any) -> None:
     """  # noqa: D301
     from .predict_command import run
 
+    if options["intervals"] == "jackknife+" and not options["data"]:
+        msg = "jackknife+ fits again: name the table the model was fitted to, --data TRAINING"
+        raise click.UsageError(msg)
     run(model, table, options, _console(options))
 
 
@@ -339,6 +353,90 @@ def report(model: str, **options: Any) -> None:
     from .other_commands import run_report
 
     run_report(model, options, _console(options))
+
+
+@cli.command()
+@_TABLE
+@click.option("--text", metavar="COLUMN", help="The column of text to learn from and to show.")
+@click.option("--columns", metavar="A,B,C", help="Columns to learn from and to show, instead.")
+@click.option(
+    "--labels",
+    metavar="A,B|COLUMN",
+    help="The labels, or a column in which some rows have one; more can be added on the page.",
+)
+@click.option(
+    "--id", metavar="COLUMN", help="By which rows are known; by default by all their cells."
+)
+@click.option(
+    "--instructions",
+    type=click.Path(exists=True, dir_okay=False),
+    help="A text for who labels, shown in a panel.",
+)
+@click.option(
+    "--count",
+    type=click.Choice(["labels", "rarer"]),
+    default="labels",
+    show_default=True,
+    help="rarer goes on asking where a class is rare.",
+)
+@click.option(
+    "--strategy",
+    type=click.Choice(["deterministic", "randomized"]),
+    default="deterministic",
+    show_default=True,
+    help="How a row is chosen: by its margin, or by chance.",
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(0, 2**32 - 1),
+    default=0,
+    show_default=True,
+    help="Of the order of rows, when the file is begun; annotators share one.",
+)
+@click.option("--annotator", metavar="NAME", help="Who labels; by default the name of the account.")
+@click.option(
+    "--import",
+    "import_",
+    multiple=True,
+    type=click.Path(exists=True, dir_okay=False),
+    metavar="FILE",
+    help="Labels that Label Studio or Prodigy exported; repeat for more.",
+)
+@click.option(
+    "--merge",
+    multiple=True,
+    type=click.Path(exists=True, dir_okay=False),
+    metavar="FILE",
+    help="The .labels.db of somebody else; repeat for more.",
+)
+@click.option(
+    "--export",
+    multiple=True,
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    help="Write NAME.labels.csv, .predictions.csv, .model.squareone and the like; no page.",
+)
+@click.option("--backup", type=click.Path(dir_okay=False), help="Copy the labels, also in use.")
+@click.option("--labels-file", type=click.Path(dir_okay=False), help="By default TABLE.labels.db.")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="By default a free one.")
+@click.option("--no-browser", is_flag=True, help="Show a link instead of opening a browser.")
+@click.option("--no-page", is_flag=True, help="Import and merge only.")
+@click.option("--memory", help="What features may take at most, such as 2GiB.")
+@_FORCE
+@_reading
+@_saying
+def label(table: str, **options: Any) -> None:
+    """Label the rows of TABLE on a page, asked only about those that are worth it.
+
+    \b
+    squareone label mails.csv --text body --labels spam,ham
+
+    Everything is in mails.csv.labels.db, row by row as it is answered. The page is for this machine
+    alone.
+    """  # noqa: D301
+    from .label_command import run
+
+    run(table, options, _console(options))
 
 
 def main() -> None:

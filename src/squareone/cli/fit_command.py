@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from ..errors import CellError
-from ..report.html_report import HtmlReport, ReportFacts, check_codes, command_line, html_of
-from ..report.outer_errors import OuterErrors, left_out_errors, outer_errors
+from ..report.html_report import HtmlReport, ReportFacts, command_line, html_of
+from ..report.outer_errors import OuterErrors, fitted_to, left_out_errors, outer_errors
+from ..report.table_checks import check_codes
 from ..report.verdict import Verdict, verdict_of
 from ..rows.checks import import_extra
 from ..rows.table_reader import stem_of
@@ -23,12 +24,12 @@ from .console import Console
 from .outputs import check_outputs
 from .table_problem import TableProblem, cell_error, table_problem
 
-__all__ = ["FittedTable", "estimator_for", "fit_table", "run"]
+__all__ = ["FittedTable", "estimator_for", "fit_table", "run", "typed_options"]
 
 # Rows from which the columns that were encoded are described.
 _DESCRIBED = 20_000
-# Seconds of a quick fit, as far as the plan can tell, where not all rows can have coefficients.
-_QUICK_SECONDS = 30.0
+# Seconds of a quick fit, as far as the plan can tell, and rows that all carry coefficients anyway.
+_QUICK_SECONDS, _QUICK_EXACT = 30.0, 3000
 #: Endings of the files that are made.
 MODEL, REPORT = ".squareone", ".html"
 
@@ -135,15 +136,20 @@ def report_of(found: FittedTable, model: TableModel, options: dict[str, Any]) ->
     )
 
 
-def estimator_for(task: str, options: dict[str, Any], console: Console | None = None) -> Any:
-    """The estimator that the options ask for, not fitted."""
+def estimator_for(
+    task: str, n: int, options: dict[str, Any], console: Console | None = None
+) -> Any:
+    """The estimator that the options ask for, not fitted, for ``n`` rows."""
     kind = TableRegressor if task == "regression" else TableClassifier
     kernel = options.get("kernel") or "auto"
     encoder = None
-    if options.get("quick") and options.get("kernel") is None:
-        kernel, encoder = "gaussian", TableEncoder(random_state=options["seed"])
+    if options.get("quick"):
+        kernel = options.get("kernel") or "gaussian"
+        encoder = TableEncoder(random_state=options["seed"])
     centers: Any = options.get("centers") or "auto"
-    seconds = options.get("time") or (_QUICK_SECONDS if options.get("quick") else None)
+    seconds = options.get("time")
+    if options.get("quick") and centers == "auto" and n > _QUICK_EXACT:
+        seconds = seconds or _QUICK_SECONDS
     return kind(
         kernel,
         centers=int(centers) if str(centers).isdigit() else centers,
@@ -175,7 +181,7 @@ def fit_table(path: str, options: dict[str, Any], console: Console) -> FittedTab
 def _fits(
     problem: TableProblem, options: dict[str, Any], console: Console
 ) -> tuple[OuterErrors, Any, dict[str, float]]:
-    estimator = estimator_for(problem.task, options, console)
+    estimator = estimator_for(problem.task, problem.y.size, options, console)
     started = time.perf_counter()
     outer = None
     if not options.get("quick"):
@@ -193,7 +199,7 @@ def _fits(
         estimator.set_params(verbose=console.level)
     measured = time.perf_counter()
     console.progress(f"all {problem.y.size:,} rows teach")
-    estimator.fit(problem.X, problem.y, sample_weight=problem.weights)
+    fitted_to(estimator, problem.X, problem.y, problem.weights, problem.groups)
     if outer is None:
         outer = left_out_errors(estimator, problem.y, problem.target.rows)
     else:
@@ -260,7 +266,7 @@ def table_model(found: FittedTable, options: dict[str, Any]) -> TableModel:
 
 
 def settings_of(options: dict[str, Any]) -> dict[str, str]:
-    """The options that shape a model, those that were given, as text."""
+    """The options that shape a model, those that were given, as text; several in a line each."""
     shaping = (
         "target",
         "task",
@@ -285,8 +291,17 @@ def settings_of(options: dict[str, Any]) -> dict[str, str]:
         value = options.get(name)
         if value is None or value is False or value == ():
             continue
-        shown = ", ".join(value) if isinstance(value, tuple | list) else str(value)
+        shown = "\n".join(value) if isinstance(value, tuple | list) else str(value)
         found[name.replace("_", "-")] = shown
+    return found
+
+
+def typed_options(model: TableModel) -> list[str]:
+    """The options a model was fitted with, as they are typed."""
+    found = []
+    for name, value in model.settings.items():
+        for each in value.split("\n"):
+            found += [f"--{name}"] if each == "True" else [f"--{name}", each]
     return found
 
 

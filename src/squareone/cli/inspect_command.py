@@ -11,7 +11,7 @@ from ..planning.text_table import Table
 from ..report.verdict import number, percent
 from ..tables.table_model import TableModel
 from .console import Console
-from .fit_command import approximation, described
+from .fit_command import approximation, described, typed_options
 
 __all__ = ["run"]
 
@@ -72,7 +72,7 @@ def _facts(model: TableModel) -> dict[str, str]:
         "columns": f"{len(model.needed):,} used, {len(model.encoder.dropped_):,} not",
         "training rows inside": f"{model.centers:,}",
         "exact": "no" if approximation(model.estimator, source["used"]) else "yes",
-        "options": " ".join(f"--{k} {v}" for k, v in model.settings.items()),
+        "options": " ".join(typed_options(model)),
         "versions": ", ".join(f"{k} {v}" for k, v in model.versions.items()),
     }
     if model.classes:

@@ -24,17 +24,17 @@ from ..report.comparison import (
 )
 from ..report.html_report import (
     ReportFacts,
-    check_codes,
     command_line,
     html_of,
     suspicion,
 )
-from ..report.outer_errors import MOST_FOLDED, N_FOLDS, left_out_errors, outer_errors
+from ..report.outer_errors import MOST_FOLDED, N_FOLDS, fitted_to, left_out_errors, outer_errors
+from ..report.table_checks import check_codes
 from ..report.verdict import number, percent
 from ..tables.encoded_rows import rows_of_table
 from ..tables.table_model import TableModel
 from .console import Console
-from .fit_command import REPORT, estimator_for
+from .fit_command import REPORT, estimator_for, typed_options
 from .outputs import check_outputs, format_of, write_table
 from .table_problem import TableProblem, counted, table_problem
 from .training_table import training_problem
@@ -47,7 +47,7 @@ Echo = Callable[[str], None]
 def run_plan(path: str, options: dict[str, Any], console: Console, echo: Echo) -> None:
     """What a fit would do, and what it costs; nothing is fitted."""
     problem = table_problem(path, options, console)
-    estimator = estimator_for(problem.task, options)
+    estimator = estimator_for(problem.task, problem.y.size, options)
     with console.warnings_as_notes():
         plan = estimator.plan(problem.X, problem.y, problem.weights)
     n = problem.y.size
@@ -55,9 +55,8 @@ def run_plan(path: str, options: dict[str, Any], console: Console, echo: Echo) -
     one = plan.expected()
     said = (
         f"A fit measures its error with {fits - 1} fit{'s' * (fits > 2)} beside the one to all "
-        "rows; --quick leaves these out. The kernel is chosen first, from 6,000 rows at most, in "
-        "about twenty times the time of a plain fit of so many; a kernel that is given leaves that "
-        "out."
+        "rows; --quick leaves these out. The seconds are those of one fit, in which the kernel is "
+        "chosen first, from 6,000 rows at most; a kernel that is given leaves that out."
     )
     if console.as_json:
         console.give(
@@ -86,9 +85,9 @@ def run_suspects(path: str, options: dict[str, Any], console: Console) -> None:
         format_of(output)
         check_outputs([output], force=options["force"], inputs=[] if path == "-" else [Path(path)])
     problem = table_problem(path, options, console)
-    estimator = estimator_for(problem.task, options, console)
+    estimator = estimator_for(problem.task, problem.y.size, options, console)
     with console.warnings_as_notes():
-        estimator.fit(problem.X, problem.y, sample_weight=problem.weights)
+        fitted_to(estimator, problem.X, problem.y, problem.weights, problem.groups)
     found = left_out_errors(estimator, problem.y, problem.target.rows)
     order, strange = suspicion(found)
     order = order[: options["rows"]]
@@ -228,7 +227,8 @@ def run_compare(path: str, options: dict[str, Any], console: Console, echo: Echo
         groups = None if groups is None else groups[some]
         console.note(f"{MOST_ROWS:,} of {problem.y.size:,} rows are compared, drawn at random")
     kernel = options.get("kernel") or ("gaussian" if options["quick"] else "auto")
-    mine = Rival("squareone", f"kernel {kernel}", estimator_for(problem.task, options), True)
+    model = estimator_for(problem.task, y.size, options)
+    mine = Rival("squareone", f"kernel {kernel}", model, True)
     found = compare(
         [mine, *rivals_of(problem.task)],
         X,
@@ -300,7 +300,7 @@ def run_report(model_path: str, options: dict[str, Any], console: Console) -> No
             target=model.target,
             source=problem.file.name,
             sha256=problem.file.sha256,
-            command=command_line(["fit", *_arguments(model)]),
+            command=command_line(["fit", str(model.source["name"]), *typed_options(model)]),
             settings=model.settings,
             ordered=problem.order is not None,
         )
@@ -320,11 +320,3 @@ def run_report(model_path: str, options: dict[str, Any], console: Console) -> No
         console.say(f"{check.code}, {check.title}: {check.text}")
     console.say(f"\nwrote {output}")
     console.give("report", {"report": str(output), "verdict": found.verdict.text})
-
-
-def _arguments(model: TableModel) -> list[str]:
-    """The options a model was fitted with, as they are typed."""
-    found = [str(model.source["name"])]
-    for name, value in model.settings.items():
-        found += [f"--{name}"] if value == "True" else [f"--{name}", value]
-    return found

@@ -11,13 +11,16 @@ import numpy as np
 from ..arrays import Array
 from ..errors import CellError
 from ..report.outer_errors import interval_ends
+from ..report.table_checks import check_codes
 from ..rows.column_problems import refuse_missing
 from ..rows.table_reader import TableFile
 from ..tables.columns import columns_of
 from ..tables.table_model import TableModel
 from .console import Console
 from .outputs import check_outputs, format_of, write_table
+from .refitted_intervals import RefittedIntervals
 from .table_problem import cell_error, counted, open_table
+from .training_table import training_problem
 
 __all__ = ["run"]
 
@@ -30,6 +33,7 @@ _DRIFT, _DRIFT_ROWS, _LISTED = 0.5, 30, 5
 def run(model_path: str, path: str, options: dict[str, Any], console: Console) -> None:
     """The command."""
     output = Path(options["output"]) if options.get("output") else None
+    check_codes(options["ignore"])
     if output is not None:
         format_of(output)
         inputs = [Path(each) for each in (model_path, path) if each != "-"]
@@ -49,12 +53,21 @@ def run(model_path: str, path: str, options: dict[str, Any], console: Console) -
     refuse_missing(kept, file.table.column_names, file.name)
     columns = {name: file.table.column(name) for name in kept}
     unseen = check_schema(model, file)
-    made = _predictions(model, file, options)
+    refitted = None
+    if model.task == "regression" and options["intervals"] == "jackknife+":
+        training = training_problem(model, options["data"], options, Console(quiet=True))
+        refitted = RefittedIntervals.of(model, training, console)
+    made = _predictions(model, file, options, refitted)
     _refuse_collisions(kept, list(made))
     import pyarrow
 
     table = pyarrow.table(columns | made)
     _tell(model, file, unseen, console)
+    if model.measured.optimistic and "low" in made and refitted is None:
+        console.note("intervals are too narrow: the model was fitted with --quick")
+    if "SQ005" not in options["ignore"]:
+        for text in drift(model, file)[:_LISTED]:
+            console.note(text)
     write_table(table, output)
     if output is not None:
         console.say(f"wrote {output}: {file.table.num_rows:,} predictions of {model.target}")
@@ -79,7 +92,12 @@ def check_schema(model: TableModel, file: TableFile) -> dict[str, Any]:
     return unseen
 
 
-def _predictions(model: TableModel, file: TableFile, options: dict[str, Any]) -> dict[str, Any]:
+def _predictions(
+    model: TableModel,
+    file: TableFile,
+    options: dict[str, Any],
+    refitted: RefittedIntervals | None,
+) -> dict[str, Any]:
     """Columns by name: the prediction, and intervals or probabilities."""
     found: dict[str, Any] = {}
     rows = file.table.select(model.needed)
@@ -102,13 +120,30 @@ def _predictions(model: TableModel, file: TableFile, options: dict[str, Any]) ->
         low, high = _stored(model, level)
         found["low"], found["high"] = found["prediction"] + low, found["prediction"] + high
         return found
-    ends = [_intervals(model, block, level, method) for block in _blocks(rows)]
+    blocks = _blocks(rows)
+    if refitted is not None:
+        values = found["prediction"]
+        starts = range(0, values.size, _BLOCK)
+        ends = [
+            refitted.ends(block, values[start : start + _BLOCK], level)
+            for start, block in zip(starts, blocks, strict=True)
+        ]
+    else:
+        ends = [_factored_again(model, block, level) for block in blocks]
     found["low"], found["high"] = np.concatenate(ends).astype(np.float64).T.copy()
     return found
 
 
-def _intervals(model: TableModel, block: Any, level: float, method: str) -> Array:
-    return model.estimator.predict_interval(block, level, method)
+def _factored_again(model: TableModel, block: Any, level: float) -> Array:
+    """Intervals whose width depends on the row, from the training rows that the model contains."""
+    try:
+        return model.estimator.predict_interval(block, level, "adaptive")
+    except (AttributeError, ValueError) as error:
+        msg = (
+            "--intervals adaptive needs all training rows in the model, which this one does not "
+            "have: take --intervals stored, or jackknife+ with --data TRAINING"
+        )
+        raise ValueError(msg) from error
 
 
 def _stored(model: TableModel, level: float) -> tuple[float, float]:
@@ -151,10 +186,6 @@ def _tell(model: TableModel, file: TableFile, unseen: Any, console: Console) -> 
         console.note(f"{name}: {' and '.join(parts)}")
     if len(unseen) > _LISTED:
         console.note(f"{len(unseen) - _LISTED:,} more columns have levels or gaps that are new")
-    for text in drift(model, file)[:_LISTED]:
-        console.note(text)
-    if model.measured.optimistic and model.task == "regression":
-        console.note("intervals are too narrow: the model was fitted with --quick")
 
 
 def drift(model: TableModel, file: TableFile) -> list[str]:

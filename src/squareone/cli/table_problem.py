@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from dataclasses import dataclass
 from typing import Any
@@ -11,8 +10,9 @@ import numpy as np
 
 from ..arrays import Array
 from ..errors import CellError, TableFileError
-from ..planning.available_memory import memory_limit, readable
+from ..planning.available_memory import memory_limit
 from ..rows.column_problems import refuse_missing
+from ..rows.mapped_table import is_mapped
 from ..rows.table_reader import TableFile, read_table
 from ..tables.columns import columns_of
 from ..tables.encoded_rows import rows_of_table
@@ -21,8 +21,8 @@ from .console import Console
 
 __all__ = ["TableProblem", "counted", "open_table", "table_problem"]
 
-# Times that a compressed file grows, about.
-_UNPACKED = 4
+# A table that takes more than such a part of the memory is left on the disk, and mapped.
+_PARTS = 10
 # Rows without a target that are listed.
 _LISTED = 5
 #: How a text file is written, where the user knows.
@@ -65,31 +65,13 @@ def open_table(path: str, options: dict[str, Any], words: Any = ()) -> TableFile
     """A table by its name, or from stdin for ``-``, with the options the user gave."""
     given = {name: options.get(name) for name in READING}
     source: Any = path
-    _check_memory(path, options.get("memory"))
     if path == "-":
         if sys.stdin.isatty():
             msg = "a table is expected on standard input, and nothing is piped into it"
             raise ValueError(msg)
         source = sys.stdin.buffer
-    return read_table(source, **given, words=words)
-
-
-def _check_memory(path: str, memory: str | None) -> None:
-    """Refuse a file whose table would not fit into memory, before it is read."""
-    if path == "-" or not os.path.isfile(path):
-        return
-    limit = memory_limit(memory)
-    with open(path, "rb") as file:
-        packed = not file.read(4).isascii()  # compressed, or Parquet
-        packed = packed or path.endswith((".parquet", ".pq"))
-    needed = float(os.path.getsize(path)) * (_UNPACKED if packed else 1)
-    if needed > limit:
-        raise TableFileError(
-            os.path.basename(path),
-            f"its table takes about {readable(needed)}, and {readable(limit)} are free",
-            "take some of its rows, chosen at random; squareone.rows reads files of numbers of any "
-            "size in Python",
-        )
+    may_take = memory_limit(options.get("memory")) / _PARTS
+    return read_table(source, **given, words=words, memory=may_take)
 
 
 def table_problem(path: str, options: dict[str, Any], console: Console) -> TableProblem:
@@ -97,6 +79,8 @@ def table_problem(path: str, options: dict[str, Any], console: Console) -> Table
     file = open_table(path, options)
     n, d = file.table.shape
     console.say(f"{file.name}: {counted(n, 'row')}, {counted(d, 'column')} ({file.said()})")
+    if is_mapped(file.table):
+        console.detail("the table is left on the disk, and read in passes")
     name = options["target"]
     target = target_of(file, name, options.get("task") or "auto")
     console.say(_said_of_target(target))

@@ -16,6 +16,7 @@ from sklearn import get_config
 from sklearn.utils import _array_api
 
 from ..devices.tensors import check_tensor, refuse_on_gpu
+from ..rows.checks import is_dask
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -42,7 +43,7 @@ class ArrayKind:
 
 def kind_of(A: Any) -> ArrayKind | None:
     """The kind of an array that is not NumPy's; None for all else, and without dispatch."""
-    if not get_config().get("array_api_dispatch") or isinstance(A, np.ndarray):
+    if not get_config().get("array_api_dispatch") or isinstance(A, np.ndarray) or is_dask(A):
         return None
     library, is_array = _array_api.get_namespace(A)
     if not is_array or _array_api._is_numpy_namespace(library):
@@ -51,7 +52,12 @@ def kind_of(A: Any) -> ArrayKind | None:
 
 
 def as_numpy(A: Any, name: str) -> Any:
-    """An array of another library as NumPy's; anything else as it is."""
+    """An array of another library as NumPy's; anything else as it is.
+
+    Beside X, which is read where it is, collections of Dask are computed: a number or two per row.
+    """
+    if is_dask(A):
+        return A if name == "X" else A.compute()
     check_tensor(A, name)
     kind = kind_of(A)
     if kind is None:
@@ -67,9 +73,24 @@ def as_numpy_array(value: Any, kind: ArrayKind) -> Any:
     return _array_api._convert_to_numpy(value, kind.library)
 
 
+def lazy_on_dask(method: Method) -> Method:
+    """A method of rows X, whose result is a lazy array where X is a collection of Dask."""
+
+    @wraps(method)
+    def of_rows(self: Any, X: Any, *args: Any, **named: Any) -> Any:
+        if not is_dask(X):
+            return method(self, X, *args, **named)
+        from .lazy_predictions import lazily  # imported late: Dask is an extra
+
+        return lazily(self, method, X, args, named)
+
+    return of_rows  # type: ignore[return-value]
+
+
 def follows_rows(method: Method) -> Method:
     """A method of rows X, whose result is of the kind that X is."""
 
+    @lazy_on_dask
     @wraps(method)
     def of_rows(self: Any, X: Any, *args: Any, **named: Any) -> Any:
         kind = kind_of(X)

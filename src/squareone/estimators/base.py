@@ -22,6 +22,7 @@ from ..devices import HOST, Place, open_place, place_or_host
 from ..devices.tensors import place_of_array
 from ..fitting import diagnostics
 from ..fitting.feature_scales import trial_rows, warn_of_scales
+from ..fitting.kernel_choice_cost import plan_of
 from ..fitting.learned_kernel import check_rows, check_solver, kernel_search, stand_in
 from ..fitting.part_states import of_plan, plan_from
 from ..fitting.procedure import fit
@@ -197,7 +198,7 @@ class RegularisedLeastSquares(FittedEstimator):
         self._forget()
         try:
             request = self._request(X, y, sample_weight, groups)
-            plan = request.plan()
+            plan = plan_of(request)
             kind = kind_of(X)
             if kind is not None:
                 self._array_kind = kind
@@ -358,7 +359,7 @@ class RegularisedLeastSquares(FittedEstimator):
             raise ValueError(msg)
         parameters = self.get_params(deep=False)
         parameters["random_state"] = deepcopy(self.random_state)  # a fit draws the same numbers
-        return type(self)(**parameters)._request(X, y, sample_weight, groups).plan()
+        return plan_of(type(self)(**parameters)._request(X, y, sample_weight, groups))
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters; ``kernel__sigma`` reaches into a kernel object.

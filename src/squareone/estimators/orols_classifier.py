@@ -25,7 +25,8 @@ fit_intercept, validation_fraction, memory_limit, random_state, verbose
         As in :class:`OROLSRegressor`; numbers of centers are those of a column.
     shared_centers : bool, default=False
         One path for all columns: a prediction then costs as many kernel values as one column has
-        centers, instead of the union over the columns.
+        centers, instead of the union over the columns. Where there are fewer centers than classes,
+        and more than 2,000 rows, an automatic width is compared with wider ones on all rows.
     class_weight : dict, "balanced" or None, default=None
         Weights of classes, multiplied into ``sample_weight``; not for an indicator matrix.
     coding : {"one_vs_all", "one_vs_one", "bch"} or Coding, default="one_vs_all"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..arrays import Array
+from .array_libraries import lazy_on_dask
 from .mixins import RegressionMixin
 from .orols import OrthogonalLeastSquares
 
@@ -122,6 +123,7 @@ class OROLSRegressor(RegressionMixin, OrthogonalLeastSquares):
     (5, 1)
     """
 
+    @lazy_on_dask
     def predict(self, X: Any) -> Array:
         """Predict targets.
 

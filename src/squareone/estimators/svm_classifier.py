@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from copy import deepcopy
+from dataclasses import replace
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
 from sklearn import get_config
@@ -11,27 +14,43 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from ..arrays import Array
+from ..centers import Selector
 from ..fitting.feature_scales import warn_of_scales
+from ..fitting.learned_kernel import check_rows, kernel_search, stand_in, with_chosen_kernel
+from ..fitting.problem import Problem
+from ..fitting.progress import Progress
+from ..fitting.request import KernelSearch, RequestedCenters, selector_of
 from ..fitting.scoring import held_out_scorer
 from ..hinge.certified_errors import error_interval, error_share
 from ..hinge.svm_fit import fit_svm
+from ..hinge.svm_plan import SVMPlan
 from ..hinge.svm_record import SVMRecord
-from ..hinge.svm_task import SVMTask
+from ..hinge.svm_task import Fold, SVMTask
 from ..kernels import Kernel, Precomputed
 from ..kernels.names import BY_NAME, kernel_from
-from ..kernels.widths import free_width
-from ..models import Hyperplane
+from ..kernels.widths import free_width, with_width
+from ..models import Hyperplane, KernelExpansion
 from ..models.probabilities import CALIBRATIONS
 from ..persistence import Fields, refuse
 from ..rows.checks import in_memory
+from ..rows.stream_views import some_rows
 from ..selection import folds_from_splits
 from ..selection.threshold import check_threshold, is_metric
 from ..targets import CODINGS, Coding, Labels
 from . import calibrated_classifier as calibrated
 from . import validation
 from .callbacks import fit_progress, set_callbacks
+from .classifier import RLSClassifier
 from .fit_data import FitData, read
 from .mixins import ClassificationMixin
+
+# Folds in place of leaving out every row.
+_SPARE_FOLDS = 5
+
+
+def _no_centers(problem: Problem) -> NoReturn:
+    """Where every row is a center, nothing is fitted with fewer of them."""
+    raise AssertionError(problem)
 
 
 class SVMClassifier(ClassificationMixin):
@@ -49,11 +68,18 @@ class SVMClassifier(ClassificationMixin):
     ----------
     kernel : str or Kernel, default="gaussian"
         A name or an object of :mod:`squareone.kernels`; ``sigma="auto"`` is chosen together with λ.
+        ``"auto"``, and a kernel with ``metric="learned"``, choose and learn as
+        :class:`RLSClassifier` does, by the square loss; λ, the width and left-out values are then
+        those of the hinge loss, by folds that have learned everything anew.
     alpha : float, sequence of float or "auto", default="auto"
         λ above zero, values to choose from, or ``"auto"``. It is 1/(2C) of scikit-learn's ``SVC``.
     loss : {"hinge", "squared_hinge"}, default="hinge"
     C : float, sequence of float or None, default=None
         In place of ``alpha``: 1/(2λ).
+    centers : int, array-like (m, d), sparse matrix, Selector or None, default=None
+        Points that carry the coefficients, as in :class:`RLSClassifier`, for more rows than an
+        n × n matrix can have: features of these take its place. None: all rows. A row that is left
+        out stays a center, without its label.
     fit_intercept : {"penalised", True, False}, default="penalised"
         A constant in the kernel; or one that is not penalised, as LIBSVM's; or none.
     criterion : {"loo", "holdout"}, default="loo"
@@ -63,7 +89,8 @@ class SVMClassifier(ClassificationMixin):
     scoring : str, callable or None, default=None
         A scikit-learn scorer of classes or decision values of rows that were left out, for λ; None
         means minus the share of errors, and of equal ones the least mean loss. A width is always
-        chosen by the latter.
+        chosen by the errors of rows that were left out, in which one that is right or wrong by less
+        than ½ is a part of an error.
     validation_fraction : float, default=0.1
         Share of the rows held out by ``criterion="holdout"``.
     class_weight : dict, "balanced" or None, default=None
@@ -89,6 +116,8 @@ class SVMClassifier(ClassificationMixin):
     Attributes
     ----------
     classes_ : array of shape (k,)
+    plan_ : SVMPlan
+        What took the place of the kernel, its bytes, and the seconds of every stage.
     alpha_, C_ : float
         λ, and 1/(2λ).
     kernel_ : Kernel
@@ -96,6 +125,9 @@ class SVMClassifier(ClassificationMixin):
         Rows with a coefficient in some column; ``n_support_`` of each column.
     dual_coef_ : array of shape (s,) or (s, t)
         Their coefficients.
+    centers_, center_indices_ : array of shape (m, d) and (m,)
+        With ``centers``: those that are independent, and which rows they are (−1: none);
+        ``center_coef_`` (m,) or (m, t) are their coefficients.
     intercept_ : array of shape (t,)
     coef_ : array of shape (1, d) or (t, d)
         With the linear kernel.
@@ -124,10 +156,13 @@ class SVMClassifier(ClassificationMixin):
     -----
     **Cost**: n²d/2 multiplications for the kernel matrix, n² numbers of float64 (also for float32
     rows), some ten systems of the rows on the margin for each λ and column (hinge), or three of all
-    support vectors (squared hinge). Exact leave-one-out values: 2n|M|·|SV| flops for |M| of these
-    and |SV| support vectors, and some passes over the rows for each one without which the margin
+    support vectors (squared hinge). Exact leave-one-out values: 2n·M·S flops for M of these
+    and S support vectors, and some passes over the rows for each one without which the margin
     changes. With the linear kernel on more rows than features, features take the place of the
-    matrix.
+    matrix; with m centers nmd multiplications and nm² flops once, nm numbers, and systems of the
+    free rows or of m features, whichever are fewer. Rows of a stream are then read block by block
+    and never held. Where exact leave-one-out values would take more than 10¹¹ flops, λ is chosen by
+    the estimate, and left-out values are those of five folds.
 
     References
     ----------
@@ -160,10 +195,17 @@ class SVMClassifier(ClassificationMixin):
     _thresholds = calibrated.thresholds
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "kernel": [StrOptions(set(BY_NAME)), Kernel],
+        "kernel": [StrOptions({"auto", *BY_NAME}), Kernel],
         "alpha": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither"), "array-like"],
         "loss": [StrOptions({"hinge", "squared_hinge"})],
         "C": [None, Interval(Real, 0, None, closed="neither"), "array-like"],
+        "centers": [
+            None,
+            Interval(Integral, 1, None, closed="left"),
+            Selector,
+            "array-like",
+            "sparse matrix",
+        ],
         "fit_intercept": [StrOptions({"penalised"}), "boolean"],
         "criterion": [StrOptions({"loo", "holdout"})],
         "cv": [
@@ -191,6 +233,7 @@ class SVMClassifier(ClassificationMixin):
         *,
         loss: str = "hinge",
         C: Any = None,
+        centers: Any = None,
         fit_intercept: str | bool = "penalised",
         criterion: str = "loo",
         cv: Any = None,
@@ -209,6 +252,7 @@ class SVMClassifier(ClassificationMixin):
         self.alpha = alpha
         self.loss = loss
         self.C = C
+        self.centers = centers
         self.fit_intercept = fit_intercept
         self.criterion = criterion
         self.cv = cv
@@ -243,21 +287,25 @@ class SVMClassifier(ClassificationMixin):
         -------
         self
         """
-        if not get_config()["skip_parameter_validation"]:
-            self._validate_params()
-        alphas = self._alphas()
-        self._check_together(groups)
         self._forget()
         try:
             with fit_progress(self, X, y, sample_weight) as progress:
-                kernel = self._checked_kernel()
+                alphas, search = self._checked(groups)
+                kernel = stand_in(search) if search else self._checked_kernel()
                 data = read(self, X, y, sample_weight, given=isinstance(kernel, Precomputed))
-                warn_of_scales(self, [kernel], data.X, data.columns, data.kept, relevance=False)
                 rng = check_random_state(0 if self.random_state is None else self.random_state)
                 task = self._task(data, kernel, alphas, groups, rng)
-                record = fit_svm(task, data.kept, data.X.dtype, rng, progress)
+                plan = task.plan()
+                plan.check_memory()
+                if search is not None:
+                    with plan.stage(progress, "choice of the kernel"):
+                        task = self._with_learned_kernel(task, data, search, progress)
+                warn_of_scales(
+                    self, [task.kernel], data.X, data.columns, data.kept, relevance=False
+                )
+                record = fit_svm(task, plan, data.X.dtype, rng, progress)
                 record.class_weights, record.calibrated_by = data.class_weights, self.calibration
-                self._show(record)
+                self._show(record, plan)
                 labels = record.targets
                 if not labels.exclusive:
                     found = self._thresholds(record, record.user_weights)
@@ -266,6 +314,43 @@ class SVMClassifier(ClassificationMixin):
             self._forget()
             raise
         return self
+
+    def plan(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> SVMPlan:
+        """What a fit would hold, before any work.
+
+        Parameters
+        ----------
+        X, y, sample_weight, groups
+            As for :meth:`fit`.
+
+        Returns
+        -------
+        SVMPlan
+
+        Notes
+        -----
+        **Cost**: the checks of the input.
+        """
+        if hasattr(self.cv, "__next__"):
+            msg = "cv is a generator, which plan would use up: pass list(cv)"
+            raise ValueError(msg)
+        parameters = self.get_params(deep=False)
+        parameters["random_state"] = deepcopy(self.random_state)
+        alone = type(self)(**parameters)
+        alphas, search = alone._checked(groups)
+        kernel = stand_in(search) if search else alone._checked_kernel()
+        data = read(alone, X, y, sample_weight, given=isinstance(kernel, Precomputed))
+        rng = check_random_state(0 if alone.random_state is None else alone.random_state)
+        return alone._task(data, kernel, alphas, groups, rng).plan()
+
+    def _checked(self, groups: Any) -> tuple[Array | None, KernelSearch | None]:
+        """λ to choose from, and kernels; parameters that make no sense are refused."""
+        if not get_config()["skip_parameter_validation"]:
+            self._validate_params()
+        alphas = self._alphas()
+        search = kernel_search(self.kernel)
+        self._check_together(groups, search)
+        return alphas, search
 
     def _alphas(self) -> Array | None:
         """λ to choose from; None for all of them."""
@@ -291,7 +376,7 @@ class SVMClassifier(ClassificationMixin):
             raise ValueError(msg)
         return values if name == "alpha" else np.unique(0.5 / values)
 
-    def _check_together(self, groups: Any) -> None:
+    def _check_together(self, groups: Any, search: KernelSearch | None) -> None:
         """Refuse parameters that exclude each other, before any work."""
         if self.cv is not None and self.criterion != "loo":
             msg = (
@@ -302,18 +387,29 @@ class SVMClassifier(ClassificationMixin):
         if groups is not None and self.cv is None:
             msg = "groups were given, but cv is None: pass a splitter such as GroupKFold() as cv"
             raise ValueError(msg)
+        if search is None:
+            return
+        folds = self.cv is not None or self.criterion != "loo"
+        if folds or self.centers is not None:
+            name = "centers" if self.centers is not None else "cv" if self.cv else "criterion"
+            msg = (
+                f"{name}={getattr(self, name)!r} and kernel={self.kernel!r}: a kernel is chosen, "
+                "and its metric learned, by folds of its own of all rows. Leave "
+                f"{name} out, or fit RLSClassifier with that kernel and give its kernel_ here"
+            )
+            raise ValueError(msg)
 
     def _checked_kernel(self) -> Kernel:
         kernel = kernel_from(self.kernel)
         kernel.check_parameters()
-        if getattr(kernel, "learns_metric", False):
-            msg = (
-                f"{kernel}: a metric is learned by RLSClassifier. Fit that, and give its kernel_ "
-                "here"
-            )
-            raise ValueError(msg)
         if free_width(kernel) and getattr(kernel, "ard", False):
             msg = f"{kernel}: ard=True is for RLSClassifier. Fit that, and give its kernel_ here"
+            raise ValueError(msg)
+        if self.centers is not None and not kernel.has_formula:
+            msg = (
+                f"centers need a kernel that can be evaluated on rows, got {kernel!r}: use "
+                "centers=None, or give rows and another kernel"
+            )
             raise ValueError(msg)
         return kernel
 
@@ -326,9 +422,13 @@ class SVMClassifier(ClassificationMixin):
         rng: np.random.RandomState,
     ) -> SVMTask:
         kept, given = data.kept, isinstance(kernel, Precomputed)
-        X = in_memory(data.X)
+        selector = selector_of(self.centers, "auto")
+        n_centers = RequestedCenters.of(self.centers, selector, kept.size, "auto", None, None).count
+        X = data.X if selector is not None else in_memory(data.X)
         if kept.size < X.shape[0]:
-            X = X[np.ix_(kept, kept)] if given else X[kept]
+            X = X[np.ix_(kept, kept)] if given else some_rows(X, kept)
+        if selector is None:
+            X = X.astype(np.float64, copy=False)
         weights, user_weights = (
             None if w is None else w[kept] for w in (data.weights, data.user_weights)
         )
@@ -336,7 +436,7 @@ class SVMClassifier(ClassificationMixin):
         assert isinstance(labels, Labels)
         return SVMTask(
             kernel=kernel,
-            X=X.astype(np.float64, copy=False),
+            X=X,
             Y=data.columns[kept].astype(np.float64),
             weights=weights,
             user_weights=user_weights,
@@ -353,12 +453,38 @@ class SVMClassifier(ClassificationMixin):
             folds=self._folds(data, groups, rng),
             left_out=self.calibration is not None or is_metric(self.threshold),
             memory_limit=self.memory_limit,
+            kept=kept,
+            n_rows=data.X.shape[0],
+            selector=selector,
+            n_centers=n_centers,
+            spare_folds=self._spare_folds(data) if selector is not None else None,
         )
 
-    def _folds(
-        self, data: FitData, groups: Any, rng: np.random.RandomState
-    ) -> list[tuple[Array, Array]] | None:
-        """Rows that are scored, and rows that are fitted, of each fold; None for leave-one-out."""
+    def _with_learned_kernel(
+        self, task: SVMTask, data: FitData, search: KernelSearch, progress: Progress
+    ) -> SVMTask:
+        """With the kernel that the square loss chooses, and folds that have learned it anew."""
+        check_rows(data.X, data.kept.size, search)
+        names = "kernel", "class_weight", "coding", "memory_limit", "random_state"
+        square = RLSClassifier(**{name: getattr(self, name) for name in names}, calibration=None)
+        request = square._request(task.X, data.y[data.kept], task.user_weights, None)
+        chosen, learned, _ = with_chosen_kernel(request, progress, _no_centers)
+        kernel = chosen.kernel
+        task = replace(task, kernel=kernel)
+        if not learned.has_seen_rows:
+            return task
+        if not learned.judged_by_folds(task.n):
+            return replace(task, judged=learned.unseen(task.n))
+        name = free_width(kernel)
+        folds = []
+        for number, model in enumerate(learned.models):
+            own = model.kernel if not name else with_width(model.kernel, name, "auto")
+            rows = learned.rows[learned.folds == number]
+            folds.append(Fold(rows, learned.pool[model.train], own))
+        return replace(task, folds=folds)
+
+    def _folds(self, data: FitData, groups: Any, rng: np.random.RandomState) -> list[Fold] | None:
+        """None for leave-one-out."""
         if self.cv is None and self.criterion == "loo":
             return None
         from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit, check_cv
@@ -373,9 +499,24 @@ class SVMClassifier(ClassificationMixin):
         n, kept = data.X.shape[0], data.kept
         splits = cv.split(np.empty((n, 1)), data.y, groups)
         return [
-            (fold.removed[fold.scored], np.setdiff1d(np.arange(kept.size), fold.removed))
+            Fold(fold.removed[fold.scored], np.setdiff1d(np.arange(kept.size), fold.removed))
             for fold in folds_from_splits(splits, kept, n)
         ]
+
+    def _spare_folds(self, data: FitData) -> Callable[[], list[Fold]]:
+        """Five folds, for where exact leave-one-out values would cost too much."""
+        from sklearn.model_selection import check_cv
+
+        labels, kept = data.targets, data.kept
+        classes = isinstance(labels, Labels) and not labels.multilabel
+
+        def made() -> list[Fold]:
+            most = min(_SPARE_FOLDS, kept.size)
+            cv = check_cv(most, data.y[kept], classifier=classes)
+            splits = cv.split(np.empty((kept.size, 1)), data.y[kept])
+            return [Fold(rows, rest) for rest, rows in splits]
+
+        return made
 
     def _check_targets(self, targets: Labels, t: int, weights: Array | None) -> None:
         check_threshold(self.threshold, targets, t, weighted=weights is not None)
@@ -388,9 +529,13 @@ class SVMClassifier(ClassificationMixin):
     def _recorded(self) -> SVMRecord:
         return super()._recorded()
 
-    def _show(self, record: SVMRecord) -> None:
+    def _show(self, record: SVMRecord, plan: SVMPlan) -> None:
         self._record = record
+        self.plan_ = plan
         self.kernel_ = record.kernel
+        if record.centered:
+            assert isinstance(record.model, KernelExpansion)
+            self.centers_, self.center_indices_ = record.model.centers, record.model.indices
         self.classes_ = record.targets.classes
         if record.targets.code is not None:
             self.code_ = record.targets.code.matrix
@@ -403,6 +548,15 @@ class SVMClassifier(ClassificationMixin):
         """Coefficients of the support vectors: (s,) or (s, t)."""
         record = self._recorded()
         return record.targets.coefficients(record.dual)
+
+    @property
+    def center_coef_(self) -> Array:
+        """Coefficients of the centers, with ``centers``: (m,) or (m, t)."""
+        record = self._recorded()
+        if not record.centered:
+            msg = "center_coef_ is for a fit with centers: see dual_coef_ and support_"
+            raise AttributeError(msg)
+        return record.targets.coefficients(record.model.coefficients)
 
     @property
     def coef_(self) -> Array:
@@ -502,6 +656,7 @@ class SVMClassifier(ClassificationMixin):
     def _fitted_state(self) -> dict[str, Any]:
         return {
             **self._features_state(),
+            "plan": self.plan_.state(),
             "record": self._recorded().state(),
             "threshold": getattr(self, "threshold_", None),
         }
@@ -509,7 +664,7 @@ class SVMClassifier(ClassificationMixin):
     def _restore(self, found: Fields) -> None:
         record = SVMRecord.from_state(found.inner("record"))
         self._restore_features(found, record.n_features)
-        self._show(record)
+        self._show(record, SVMPlan.from_state(found.inner("plan")))
         labels = record.targets
         if found.given("threshold") == labels.exclusive:
             refuse(found.where, "a threshold belongs to two classes, or to labels")

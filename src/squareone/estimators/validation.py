@@ -15,7 +15,7 @@ from ..arrays import Array
 from ..errors import ScaleError
 from ..kernels import Precomputed
 from ..rows import ArrayRows, Stream, canonical
-from ..rows.checks import check_scale, refuse_masked
+from ..rows.checks import check_scale, is_dask, refuse_masked
 from ..rows.column_problems import column_problems, listed
 
 FLOATS = [np.float64, np.float32]
@@ -30,6 +30,10 @@ def check_rows(estimator: BaseEstimator, X: Any, *, reset: bool, sparse: bool = 
     refuse_masked(X, "X")
     if _is_mapped(X):
         X = ArrayRows(X)
+    if is_dask(X):
+        from ..rows.dask_rows import DaskRows  # imported late: Dask is an extra
+
+        X = DaskRows(X)
     if isinstance(X, Stream):
         return _check_stream(estimator, X, reset=reset, sparse=sparse)
     _check_names(X)

@@ -19,6 +19,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -41,14 +42,14 @@ from .problem import Problem
 #: Rows at most among which the kernel is chosen, and from which its metric is learned.
 POOL_ROWS, METRIC_ROWS = 6000, 3000
 # Rows of the stages of the choice, and how many chains come that far.
-_STAGES = ((1200, None), (2400, 4), (4500, 3))
+_STAGES: tuple[tuple[int, int | None], ...] = ((1200, None), (2400, 4), (4500, 3))
 # Where all rows are few, folds are drawn anew until so many have been left out, at most so often;
 # and how many chains come to that.
 _LEFT_OUT, _MOST_REPEATS, _MOST_CHAINS = 2400, 6, 4
-# Folds of the choice, and of the error that is reported.
-_FOLDS, _FRESH_FOLDS = 3, 5
-# Rows up to which a search costs nothing worth saving.
-_FEW_ROWS = 400
+#: Folds of the choice, and of the error that is reported.
+FOLDS, FRESH_FOLDS = 3, 5
+#: Rows up to which a search costs nothing worth saving.
+FEW_ROWS = 400
 # Rounds at most, and by which share the error has to fall for another one.
 _ROUNDS, _WORTH_A_ROUND = 6, 2e-3
 # Gains of a round to come at most, in those of the round before.
@@ -67,7 +68,8 @@ FAMILIES: tuple[Kernel, ...] = (
     Matern(nu=0.5),
     Laplacian(),
 )
-_POWERS = (1.0, 0.5)
+#: Powers of the gradients that a metric is made of.
+POWERS = (1.0, 0.5)
 
 
 #: From numbers of rows of the pool, these rows as they are prepared, and a kernel, to a model in
@@ -259,13 +261,36 @@ class KernelChoice:
     alpha: float | None
 
 
+class Stage(NamedTuple):
+    """A part of the choice: rows, chains at most that come so far, and folds anew how often."""
+
+    rows: int
+    chains: int | None
+    repeats: int
+
+
+def stages_of(n: int, *, given_folds: bool, no_choice: bool = False) -> list[Stage]:
+    """The stages of a choice among ``n`` rows; folds that are given cannot be drawn again.
+
+    With ``no_choice`` the first alone, from whose widths and λ later searches begin.
+    """
+    stages = [Stage(size, most, 1) for size, most in _STAGES if size < 0.8 * n]
+    if stages:
+        last = min(len(stages), len(_STAGES) - 1)
+        stages[last:] = [Stage(min(n, _STAGES[-1][0]), _STAGES[last][1], 1)]
+    else:
+        repeats = 1 if given_folds else int(np.clip(_LEFT_OUT // n, 1, _MOST_REPEATS))
+        stages = [Stage(n, None, 1), Stage(n, _MOST_CHAINS, repeats)]
+    return stages[:1] if no_choice else stages
+
+
 def chains_of(kernels: Sequence[Kernel], preparations: int, *, learned: bool) -> list[Chain]:
     """Every kernel by every preparation, with both powers where it may learn a metric."""
     return [
         Chain(number, kernel, power)
         for number in range(preparations)
         for kernel in kernels
-        for power in (_POWERS if learned and not isinstance(kernel, Linear) else (0.0,))
+        for power in (POWERS if learned and not isinstance(kernel, Linear) else (0.0,))
     ]
 
 
@@ -353,20 +378,11 @@ class _Contest:
 
     def run(self, chains: list[Chain]) -> list[Trial]:
         """All trials, those of the last stage at the end."""
-        n = self.order.size
-        stages: list[tuple[int, int | None, int]] = [
-            (size, most, 1) for size, most in _STAGES if size < 0.8 * n
-        ]
-        if stages:
-            last = min(len(stages), len(_STAGES) - 1)
-            stages[last:] = [(min(n, _STAGES[-1][0]), _STAGES[last][1], 1)]
-        else:
-            repeats = int(np.clip(_LEFT_OUT // n, 1, _MOST_REPEATS))
-            if self._given_folds is not None:  # they are the same each time
-                repeats = 1
-            stages = [(n, None, 1), (n, _MOST_CHAINS, repeats)]
+        nothing = len(chains) == 1 and not chains[0].power
+        given = self._given_folds is not None
+        stages = stages_of(self.order.size, given_folds=given, no_choice=nothing)
         trials: list[Trial] = []
-        others = [chain for chain in chains if chain.power not in (0.0, _POWERS[0])]
+        others = [chain for chain in chains if chain.power not in (0.0, POWERS[0])]
         chains = [chain for chain in chains if chain not in others]
         for number, (size, most, repeats) in enumerate(stages):
             chains = _survivors(chains, trials, most)
@@ -396,7 +412,7 @@ class _Contest:
         self._parts.clear()
         self._first.clear()
         self._fits.clear()
-        folds = [self._folds(rows, _FOLDS) for _ in range(repeats)]
+        folds = [self._folds(rows, FOLDS) for _ in range(repeats)]
         self._searched = set(np.cumsum([0, *map(len, folds)]).tolist())
         pairs = [fold for repeat in folds for fold in repeat]
         trials: list[Trial] = []
@@ -487,7 +503,7 @@ class _Contest:
         elif (place, number) in self._first:
             return self._first[place, number]
         near, search = self._seen.get(place, last), number in self._searched
-        if part.X.shape[0] > _FEW_ROWS:
+        if part.X.shape[0] > FEW_ROWS:
             near = near or self._elsewhere(place)
             search = search and place not in self._settled
         fit = fit_plainly(part, kernel, near, search=search)
@@ -554,7 +570,7 @@ class _Contest:
         values = np.zeros_like(self.problem.Y)
         numbers = np.full(n, -1)
         models: list[FoldModel] = []
-        for fold, (train, test) in enumerate(self._folds(np.arange(n), _FRESH_FOLDS)):
+        for fold, (train, test) in enumerate(self._folds(np.arange(n), FRESH_FOLDS)):
             part, X = self.part(terms[0].chain.preparation, train, test)
             kernel = self.kernel_of(part, terms, train.size)
             numbers[test] = fold

@@ -17,12 +17,13 @@ from sklearn.base import clone
 
 from ..arrays import Array
 from ..centers import Given
-from ..kernels import Gaussian, Kernel, Linear
+from ..kernels import Kernel, Linear
 from ..kernels.names import kernel_from
 from ..kernels.stationary import Stationary
 from ..models import Hyperplane, KernelExpansion
-from ..rows import Stream, StreamSubset, rows_of
+from ..rows import rows_of
 from ..rows.checks import in_memory
+from ..rows.stream_views import some_rows
 from ..selection import Objective
 from ..solvers.registry import SOLVERS
 from .kernel_choice import (
@@ -79,7 +80,7 @@ def kernel_search(asked: Any) -> KernelSearch | None:
 
 def stand_in(search: KernelSearch) -> Kernel:
     """A kernel that costs what the chosen one may cost."""
-    return next((k for k in search.kernels if not isinstance(k, Linear)), Gaussian())
+    return next((k for k in search.kernels if not isinstance(k, Linear)), search.kernels[0])
 
 
 def check_solver(solver: str) -> None:
@@ -308,7 +309,7 @@ def _pool_problem(request: FitRequest, pool: Array, progress: Progress) -> Probl
     everywhere = rows.size == request.X.shape[0]
     X = request.X
     if not everywhere:
-        X = StreamSubset(X, rows) if isinstance(X, Stream) else X[rows]
+        X = some_rows(X, rows)
     alone = replace(
         _request_for(request, pool, in_memory(X)),
         criterion=request.criterion.restricted(pool),

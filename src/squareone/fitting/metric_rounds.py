@@ -27,12 +27,12 @@ from .problem import Problem
 from .progress import Progress
 from .width_search import DRIFT, choose_width, choose_width_near
 
-# Rows at most at which gradients are taken: they are averages.
-_GRADIENT_ROWS = 2000
-# With a weight for every feature: few numbers, each a sum over rows and centers by itself.
-_SLOPE_ROWS = 1000
-# Rows at most on which a width is searched that is not the final one.
-_SEARCH_ROWS = 2400
+#: Rows at most at which gradients are taken: they are averages.
+GRADIENT_ROWS = 2000
+#: With a weight for every feature: few numbers, each a sum over rows and centers by itself.
+SLOPE_ROWS = 1000
+#: Rows at most on which a width is searched that is not the final one.
+SEARCH_ROWS = 2400
 # Rows up to which float64 costs nothing worth saving.
 _SINGLE_ROWS = 1500
 # Rows up to which λ is chosen by an eigendecomposition, the largest that is about as good: of few
@@ -153,7 +153,7 @@ def fit_by_a_part(problem: Problem, kernel: Kernel, near: PlainFit | float) -> P
 
     **Cost**: with a part of half of the rows about that of two factorisations.
     """
-    few = problem.random_rows(_SEARCH_ROWS)
+    few = problem.random_rows(SEARCH_ROWS)
     n = problem.X.shape[0]
     if isinstance(near, PlainFit):
         if few.size == n or isinstance(near.model, Hyperplane):
@@ -259,7 +259,7 @@ def learned_kernel(problem: Problem, kernel: Kernel, last: PlainFit, power: floa
     -----
     **Cost**: k·n·(d + t) multiplications for gradients at k = min(n, 2000) rows.
     """
-    most = _SLOPE_ROWS if isinstance(kernel, Laplacian) else _GRADIENT_ROWS
+    most = SLOPE_ROWS if isinstance(kernel, Laplacian) else GRADIENT_ROWS
     some = problem.random_rows(most)
     weights = None if problem.weights is None else problem.weights[some]
     coefficients = last.model.coefficients / _spreads(problem)

@@ -24,8 +24,9 @@ from ..kernels.tiles import kernel_matrix
 from ..kernels.widths import free_width, term_of
 from ..persistence.checkpoint import Checkpoint
 from ..planning import Plan
-from ..rows import Stream, StreamSubset, rows_of
+from ..rows import rows_of
 from ..rows.checks import in_memory
+from ..rows.stream_views import some_rows
 from ..selection import LeaveOneOut, Objective, choose_automatically
 from ..solvers import (
     CenterBasis,
@@ -209,7 +210,7 @@ class Problem(Sample):
         if weights is not None and kept.size < X.shape[0]:
             without = np.flatnonzero(weights == 0)
             dropped = X[np.ix_(without, kept)] if request.given else X[without]
-            X = X[np.ix_(kept, kept)] if request.given else _some(X, kept)
+            X = X[np.ix_(kept, kept)] if request.given else some_rows(X, kept)
             dropped_columns = columns[without]
             columns, weights = columns[kept], weights[kept]
         unit = power_of_two(columns)
@@ -379,10 +380,6 @@ class Problem(Sample):
         rate = rows / max(spent, 1e-9)
         left = "" if rows == n else f", about {readable_time((n - rows) / rate)} left"
         self.progress.step(f"{rows:,} of {n:,} rows, {rate:,.3g} rows/s{left}")
-
-
-def _some(X: Any, rows: Array) -> Any:
-    return StreamSubset(X, rows) if isinstance(X, Stream) else X[rows]
 
 
 def geometric_mean(widths: Any) -> float:

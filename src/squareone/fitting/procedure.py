@@ -13,13 +13,14 @@ from ..kernels.base import check_range
 from ..kernels.widths import free_width
 from ..models import Hyperplane, KernelExpansion
 from ..persistence.checkpoint import Checkpoint, identity_of, state_of_random
-from ..planning import Plan
+from ..planning import Plan, plan_after
 from ..rows import rows_of
 from ..selection import Folds, Path, choose_automatically, evaluate, lowest_alpha
 from ..solvers import Factor
 from .alpha_search import check_zero, search
 from .center_choice import center_rows_only, choose_centers
 from .center_width_search import choose_width_with_centers
+from .kernel_choice_cost import choice_cost
 from .learned_kernel import with_chosen_kernel
 from .problem import Problem
 from .progress import Progress
@@ -41,9 +42,9 @@ def fit(request: FitRequest, plan: Plan, progress: Progress) -> tuple[FitResult,
     """
     learned, seconds = None, dict[str, float]()
     if request.search is not None:
-        several = len(request.search.kernels) > 1
+        several, before = len(request.search.kernels) > 1, choice_cost(request, request.plan())
         request, learned, seconds = with_chosen_kernel(request, progress, _solve)
-        plan = request.plan()
+        plan = plan_after(before, request.plan())
         if several:
             plan = replace(plan, untried=())
     problem = Problem.of(request, plan, progress)

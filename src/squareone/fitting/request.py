@@ -17,6 +17,7 @@ from ..kernels.names import other_kernels
 from ..kernels.widths import free_width
 from ..planning import Plan, choose_centers, make_plan
 from ..planning.available_memory import memory_limit as bytes_allowed
+from ..planning.worker_memory import on_workers
 from ..rows import Stream, rows_of
 from ..selection import Folds, MarginalLikelihood
 from ..selection.criteria import Criterion
@@ -135,6 +136,8 @@ class KernelSearch:
         From the numbers (p,) of some of the user's rows to the
         :class:`~squareone.fitting.kernel_choice.Preparation` s of these; None where the rows are
         numbers already.
+    ways : int
+        How many preparations there are.
     prepared : callable or None
         From the number of the best of these, and the rows (p,) that alone may teach it, or None
         for all, to all of the user's rows as numbers (n, d).
@@ -143,7 +146,8 @@ class KernelSearch:
     kernels: tuple[Kernel, ...]
     learned: bool = True
     preparations: Callable[[Array], Sequence[Any]] | None = None
-    prepared: Callable[[int, Array | None], Array] | None = None
+    ways: int = 1
+    prepared: Callable[[int, Array | None], Array | Stream] | None = None
 
 
 @dataclass(frozen=True)
@@ -270,6 +274,8 @@ class FitRequest:
         plan = make_plan(task, self.solver, limit)
         relevance = task.d > 1 and not task.sparse
         plan = replace(plan, untried=other_kernels(self.kernel, relevance=relevance))
+        if isinstance(self.X, Stream):
+            plan = on_workers(plan, *self.X.workers())
         if self.place_note:
             plan = replace(plan, reason=f"{plan.reason}; {self.place_note}")
         if centers.automatic:

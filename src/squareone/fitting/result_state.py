@@ -212,12 +212,20 @@ def _read_answers(result: FitResult, found: Fields) -> None:
         result.calibration = state.calibration_from(found.inner("calibration"), columns)
 
 
+def _has_metric(kernel: Any) -> bool:
+    """Whether a kernel, or a term of it, has a metric."""
+    parameters = kernel.get_params(deep=True).items()
+    return any(
+        value is not None for name, value in parameters if name.rpartition("__")[2] == "metric"
+    )
+
+
 def _check_learned(result: FitResult, learned: LearnedKernel, where: str) -> None:
     """Refuse a learned kernel that is not that of the fit."""
     n, t = result.sample.Y.shape
     if learned.score.size != (t if result.per_target else 1):
         refuse(where, "learned.score has one number for each λ")
-    if learned.rounds and getattr(result.sample.kernel, "metric", None) is None:
+    if learned.rounds and not _has_metric(result.sample.kernel):
         refuse(where, "the kernel has no metric, and learned.rounds says that it has learned one")
     if learned.judged_by_folds(n):
         values = vars(result).get("scored_values")

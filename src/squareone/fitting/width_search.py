@@ -31,6 +31,7 @@ from ..selection import (
     lowest_alpha,
 )
 from ..selection.alpha_grid import SINGLE_MARGIN
+from ..selection.quadratic_descent import WORTH
 from ..selection.relevance import Relevance, restrained
 from ..solvers import CholeskyFactor, SpectralFactor
 from ..solvers.cost_counts import WIDTH_ROWS, WIDTH_STEPS, width_sizes
@@ -207,11 +208,18 @@ def _log(alpha: float) -> float:
 class Looks:
     """One factorisation for each width and λ, on all rows or a part of them.
 
-    ``shared`` says that the family is of the same rows, and has their distances.
+    ``shared`` says that the family is of the same rows, and has their distances; ``worth`` is the
+    share of the error that a look has to promise.
     """
 
     def __init__(
-        self, part: Problem, family: WidthFamily, journal: Journal, *, shared: bool = False
+        self,
+        part: Problem,
+        family: WidthFamily,
+        journal: Journal,
+        *,
+        shared: bool = False,
+        worth: float = WORTH,
     ) -> None:
         self.part = part
         self.shared = shared
@@ -225,6 +233,7 @@ class Looks:
         self.only: float | None = None
         if self.alpha is not None and self.alpha.size == 1:
             self.only = float(self.alpha[0])
+        self.worth = worth
         self.least = self.first = np.inf
         self._last: CholeskyFactor | None = None
         self._at = np.nan
@@ -284,6 +293,7 @@ class Looks:
             high[:free],
             most=most,
             reach=_REACH[:free],
+            worth=self.worth,
         )
         found = curvature.copy()
         found[:free, :free] = learned
@@ -326,6 +336,9 @@ _SPREADS = (1.0, 0.5)
 # Where looks at a third of the rows let expect more than this share of the error from looks at all
 # of them, looks at this share of the rows follow, before the end is extrapolated.
 _SETTLED, _MOST = 0.04, 0.6
+# The share of the error that a look at some of the rows has to promise: their error is itself known
+# to some per cent only, and the end is extrapolated from there.
+_WORTH_ON_SOME = 1e-3
 # d log σ / d log n to be expected, and the range in which two sizes may teach otherwise: a width
 # is known to some per cent only, so what they teach counts by this share.
 DRIFT, _DRIFTS, _LEARNED = -0.08, (-0.25, 0.05), 0.4
@@ -497,7 +510,8 @@ class _Search:
             size, before = sizes.pop(0), float(point[0])
             way, rest = np.log(size / rows), np.log(n / size)
             point[0] += drift * way
-            looks = Looks(self.part(size), level.family, self.journal)
+            worth = WORTH if size == n else _WORTH_ON_SOME
+            looks = Looks(self.part(size), level.family, self.journal, worth=worth)
             point, bend = looks.descend(point, curvature, WIDTH_STEPS)
             learned = (float(point[0]) - before) / way
             drift = DRIFT + _LEARNED * (float(np.clip(learned, *_DRIFTS)) - DRIFT)

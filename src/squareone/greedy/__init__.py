@@ -8,8 +8,8 @@ the way is known, with its λ.
 from .greedy_fit import Rule, Watched, greedy_path
 from .kernel_columns import Columns
 from .model_path import GreedyPath
-from .next_center import CHOOSERS, Chooser
-from .penalty import UPDATES, Fit, Update, fixed
+from .next_center import CHOOSERS
+from .penalty import UPDATES, Fit, fixed
 from .stopping import CRITERIA
 from .validation_rows import Follower
 
@@ -17,13 +17,11 @@ __all__ = [
     "CHOOSERS",
     "CRITERIA",
     "UPDATES",
-    "Chooser",
     "Columns",
     "Fit",
     "Follower",
     "GreedyPath",
     "Rule",
-    "Update",
     "Watched",
     "fixed",
     "greedy_path",

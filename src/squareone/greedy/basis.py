@@ -158,11 +158,6 @@ class Basis:
         """Q times ``weights`` (m, t) → (n, t). Cost: 2nmt flops."""
         return self.directions @ weights.astype(self._Q.dtype, copy=False)
 
-    def loss_of_orthogonality(self) -> float:
-        """The largest |qᵢᵀqⱼ|, i ≠ j, and |qᵢᵀqᵢ − 1|: nm² flops, for whoever asks."""
-        G = self.directions.T @ self.directions
-        return float(np.abs(G - np.eye(self.size)).max(initial=0.0))
-
 
 def _lengths(columns: Array) -> Array:
     """Of ``columns`` (n, b) in Fortran order: (b,), in float64."""

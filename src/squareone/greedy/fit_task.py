@@ -122,6 +122,12 @@ class GreedyTask:
         return classes and self.estimator.shared_centers
 
     @property
+    def fewer_than_classes(self) -> bool:
+        """Whether classes share fewer centers than there are classes."""
+        labels = self.targets
+        return self.decided and isinstance(labels, Labels) and self.most() < labels.classes.size
+
+    @property
     def n_features(self) -> int:
         """Features of a row; for a precomputed kernel its values with the user's rows."""
         return self.estimator.n_features_in_

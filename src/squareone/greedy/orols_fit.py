@@ -11,17 +11,27 @@ from sklearn.exceptions import ConvergenceWarning
 from ..arrays import Array
 from ..errors import MemoryLimitError
 from ..fitting.progress import Progress
+from ..kernels.widths import free_width, term_of, with_width
 from ..planning.available_memory import memory_limit as bytes_allowed
 from ..planning.available_memory import readable
 from . import CHOOSERS, GreedyPath
 from .fit_task import MOST_SHARE, GreedyTask
 from .fitted_models import GreedyRecord, rows_at
-from .parameter_search import Look, check_values, choose
+from .parameter_search import (
+    REFINE_ROWS,
+    SEARCH_ROWS,
+    Look,
+    check_values,
+    choose,
+    share_wrong,
+)
 
 # Numbers for every row beside those of columns of the kernel matrix, and for every target.
 _FOR_ROWS, _FOR_TARGETS = 18, 3
 # The share by which a criterion has to fall over the last tenth of a path to be falling still.
 _FALLING = 0.03
+# Octaves of wider kernels that are tried where centers are fewer than classes.
+_OCTAVES = 4
 # Columns of the kernel matrix that several models may share, at most.
 _SHARED_BYTES = 512 * 2**20
 
@@ -34,16 +44,60 @@ def fit_greedy(
     ``kept`` are the numbers of the user's rows that the task has.
     """
     _check_memory(task)
+    name = free_width(task.kernels[0]) if len(task.kernels) == 1 else ""
     task.kernels, epsilon, looks = choose(task, progress)
     if task.X is not None:
         check_values(task.kernels, task.X)
+    record = _fitted(task, epsilon, kept, progress)
+    if name and task.n > SEARCH_ROWS and task.fewer_than_classes:
+        record, epsilon = _best_of_wider(task, name, record, epsilon, progress)
+    return record, epsilon, _table(looks, task.unit)
+
+
+def _best_of_wider(
+    task: GreedyTask, name: str, first: GreedyRecord, epsilon: float, progress: Progress
+) -> tuple[GreedyRecord, float]:
+    """Of models with this kernel and with wider ones the best at the rows, and its ε.
+
+    For fewer centers than classes, none of which has a center of its own: functions that are nearly
+    linear often decide best, the search, which fits all columns to some thousand rows, hardly sees
+    it, and models differ by where their first centers fell. As long as there are so few, all have
+    as many coefficients, and rows enough to be compared by the rows they put into a wrong class.
+    """
+    kernel, given = task.kernels[0], not isinstance(task.estimator.epsilon, str)
+    sigma = float(term_of(kernel, name).sigma)
+    rows = np.sort(task.rng.permutation(task.n)[:REFINE_ROWS])
+    points = rows_at(task.X, rows)
+
+    def wrong(record: GreedyRecord) -> float:
+        share = share_wrong(task, rows, record.model.values(points) / task.unit)
+        width = float(term_of(record.kernels[0], name).sigma)
+        progress.step(f"sigma = {width:.3g}, {share:.1%} in a wrong class", -share)
+        return share
+
+    with progress.stage("wider kernels", _OCTAVES + 1):
+        best, least = (first, epsilon), wrong(first)
+        for octave in range(1, _OCTAVES + 1):
+            task.kernels = [with_width(kernel, name, sigma * 2.0**octave)]
+            # smooths as much: of quadratic functions what there is goes with the fourth power
+            shift = epsilon if given else epsilon / 16.0**octave
+            record = _fitted(task, shift, first.numbers, progress)
+            share = wrong(record)
+            if share < least:
+                best, least = (record, shift), share
+    task.kernels = best[0].kernels
+    return best
+
+
+def _fitted(task: GreedyTask, epsilon: float, kept: Array, progress: Progress) -> GreedyRecord:
+    """The paths of all models, and their points."""
     groups = task.groups(np.arange(task.columns.shape[1]))
     paths = _paths(task, groups, epsilon, progress)
     known = np.unique(np.concatenate([path.candidates for path in paths]))
     points = None if task.X is None else rows_at(task.X, known % task.n)
     if points is not None and isinstance(points, np.ndarray):
         points = points.copy()  # the model does not change with the user's rows
-    record = GreedyRecord(
+    return GreedyRecord(
         task.kernels,
         task.targets,
         groups,
@@ -56,7 +110,6 @@ def fit_greedy(
         task.dtype,
         task.n_features,
     )
-    return record, epsilon, _table(looks, task.unit)
 
 
 def _table(looks: list[Look], unit: float) -> dict[str, Array]:

@@ -9,13 +9,14 @@ import numpy as np
 
 from ..arrays import Array
 from ..fitting.progress import Progress
+from ..models import KernelExpansion
 from ..threads import for_each, one_core, shared_cores
 from .box_newton import BoxPoint
 from .certificates import ColumnProblem
 from .column_solution import ColumnSolution, solve_column, start_from
-from .kernel_systems import MatrixSystem
+from .kernel_systems import KernelSystem, MatrixSystem
 from .left_out_values import estimated_values, left_out_values
-from .svm_task import ScaledSystem, SVMTask
+from .svm_task import Fold, ScaledSystem, SVMTask
 
 # Where λ is looked for: C times the mean k(x, x), at first, and from step to step.
 _FIRST, _LAST, _FACTOR = 1.0 / 16.0, 1024.0, 4.0
@@ -23,6 +24,10 @@ _FIRST, _LAST, _FACTOR = 1.0 / 16.0, 1024.0, 4.0
 _FARTHER = 4
 # Rows up to which a second core is no gain.
 _SMALL_ROWS = 1500
+# What a row has to be right by to be no part of an error.
+_SOFT = 0.5
+# How far the hinge is rounded off at first where a λ is solved again, more exactly.
+_AGAIN = 0.04
 #: The gap of solutions from which exact leave-one-out values are taken.
 EXACT = 1e-10
 
@@ -62,6 +67,8 @@ class Look:
         The mean loss of the left-out values.
     error : float
         The share of errors.
+    soft_error : float
+        The same where a row near the boundary is a part of one.
     """
 
     alpha: float
@@ -70,6 +77,7 @@ class Look:
     score: float = np.nan
     loss: float = np.nan
     error: float = np.nan
+    soft_error: float = np.inf
 
     @property
     def rank(self) -> tuple[float, float]:
@@ -108,15 +116,54 @@ class ColumnPaths:
             )
             system = self.scaled.system
             if near is None:
-                start = BoxPoint(np.zeros(system.n), np.zeros(system.n))
+                start, share = BoxPoint(np.zeros(system.n), np.zeros(system.n)), 1.0
             else:
-                start = start_from(system, self._had[near][j], problem)
-            found[j] = solve_column(system, problem, start, tolerance)
+                start, share = (
+                    start_from(system, self._had[near][j], problem),
+                    _AGAIN if near == alpha else 1.0,
+                )
+            found[j] = solve_column(system, problem, start, tolerance, share)
 
         columns = range(self._signs.shape[1])
         for_each(solve, columns)
         self._had[alpha] = [found[j] for j in columns]
         return self._had[alpha]
+
+
+class FoldPaths:
+    """Solutions without the rows of a fold, and their values there."""
+
+    def __init__(self, scaled: ScaledSystem, task: SVMTask, fold: Fold) -> None:
+        self.rows = fold.rows
+        self._own: KernelExpansion | None = None
+        self._rest, self._whole = fold.rest, scaled.system
+        if fold.kernel is None:
+            part, own = _rows_of(task, fold.rest), scaled.part(fold.rest)
+        else:
+            part = replace(task.part(fold.rest), kernel=fold.kernel)
+            own = ScaledSystem.of(part)
+            nothing = np.zeros((part.n, 0))
+            self._own = KernelExpansion(fold.kernel, part.X, fold.rest, nothing, np.zeros(0))
+            self._new = task.X[fold.rows].astype(np.float64, copy=False)
+        self._scaled, self._paths = own, ColumnPaths(own, part)
+        self._tolerance = task.tolerance
+
+    def values(self, alpha: float) -> Array:
+        """Values (r, t) at the rows of the fold."""
+        points = [each.point for each in self._paths.at(alpha, self._tolerance)]
+        C = np.stack([point.coefficients for point in points], axis=1)
+        b = np.array([point.intercept for point in points])
+        if self._own is None:
+            return _cross(self._whole, self.rows, self._rest, C) + b
+        C = C / self._scaled.unit
+        if self._scaled.constant:
+            b = b + C.sum(axis=0)
+        return replace(self._own, coefficients=C, intercepts=b).values(self._new)
+
+
+def _fold_values(folds: list[FoldPaths], alpha: float) -> LeftOut:
+    values = np.concatenate([fold.values(alpha) for fold in folds])
+    return LeftOut(np.concatenate([fold.rows for fold in folds]), values, "folds")
 
 
 class AlphaSearch:
@@ -126,10 +173,7 @@ class AlphaSearch:
         self.scaled, self.task, self.progress = scaled, task, progress
         self.paths = ColumnPaths(scaled, task)
         self.looks: list[Look] = []
-        self._folds = task.folds or []
-        self._fold_paths = [
-            ColumnPaths(scaled.part(rest), _rows_of(task, rest)) for _, rest in self._folds
-        ]
+        self._folds = [FoldPaths(scaled, task, fold) for fold in task.folds or []]
 
     def look(self, alpha: float, *, scored: bool = True) -> Look:
         """Solve at λ, and score."""
@@ -142,25 +186,29 @@ class AlphaSearch:
 
     def held_out(self, look: Look) -> LeftOut:
         """Estimated leave-one-out values, or those of folds."""
-        if self.task.folds is not None:
-            return self._fold_values(look.alpha)
+        if self._folds:
+            return _fold_values(self._folds, look.alpha)
         values = np.empty(self.task.Y.shape)
 
         def estimate(j: int) -> None:
             values[:, j] = estimated_values(self.scaled.system, look.solutions[j])
 
         for_each(estimate, range(self.task.Y.shape[1]))
-        return LeftOut(np.arange(self.task.n), values, "estimated")
+        return LeftOut(self.task.seen, values[self.task.seen], "estimated")
 
-    def _fold_values(self, alpha: float) -> LeftOut:
-        parts = []
-        for (rows, rest), paths in zip(self._folds, self._fold_paths, strict=True):
-            solutions = paths.at(alpha, self.task.tolerance)
-            C = np.stack([solution.point.coefficients for solution in solutions], axis=1)
-            b = np.array([solution.point.intercept for solution in solutions])
-            parts.append(_cross(self.scaled, rows, rest, C) + b)
-        rows = np.concatenate([rows for rows, _ in self._folds])
-        return LeftOut(rows, np.concatenate(parts), "folds")
+    def by_spare_folds(self, look: Look) -> Look:
+        """With values of folds at this λ only, one fold after the other."""
+        assert self.task.spare_folds is not None
+        found = [
+            _fold_values([FoldPaths(self.scaled, self.task, fold)], look.alpha)
+            for fold in self.task.spare_folds()
+        ]
+        left_out = LeftOut(
+            np.concatenate([each.rows for each in found]),
+            np.concatenate([each.values for each in found]),
+            "folds",
+        )
+        return self._in_place(self.scored(look, left_out))
 
     def accurate(self, look: Look) -> Look:
         """With solutions that are exact but for rounding."""
@@ -177,7 +225,8 @@ class AlphaSearch:
         found = [left_out_values(self.scaled.system, solution) for solution in solutions]
         values = np.stack([each.values for each in found], axis=1)
         radius = np.stack([each.radius for each in found], axis=1)
-        left_out = LeftOut(np.arange(self.task.n), values, "exact", radius)
+        seen = self.task.seen
+        left_out = LeftOut(seen, values[seen], "exact", radius)
         self.progress.step(f"leave-one-out, alpha = {look.alpha:.3g}")
         return self._in_place(self.scored(replace(look, solutions=solutions), left_out))
 
@@ -186,16 +235,18 @@ class AlphaSearch:
         task, rows = self.task, left_out.rows
         Y, w = task.Y[rows], task.weights
         weights = np.ones(rows.size) if w is None else w[rows].astype(np.float64)
-        weights = weights / weights.sum()
-        wrong = errors(left_out.values, Y, task)
-        error = float(weights @ wrong)
+        total = float(weights.sum())
+        error = float(weights @ errors(left_out.values, Y, task)) / total
+        soft = float(weights @ soft_errors(left_out.values, Y, task)) / total
         slack = np.maximum(1.0 - Y * left_out.values, 0.0)
         slack = np.where(Y != 0, slack * slack if task.squared else slack, 0.0)
-        loss = float(weights @ slack.mean(axis=1))
+        loss = float(weights @ slack.mean(axis=1)) / total
         score = -error
         if task.scorer is not None:
             score = task.scorer(rows, left_out.values, lambda: left_out.values, None)
-        return replace(look, left_out=left_out, score=score, loss=loss, error=error)
+        return replace(
+            look, left_out=left_out, score=score, loss=loss, error=error, soft_error=soft
+        )
 
     def best(self) -> Look:
         """The best of all looks; of equal ones the one of the largest λ."""
@@ -207,8 +258,8 @@ class AlphaSearch:
             return one_core()
         return shared_cores() if self.task.Y.shape[1] > 1 else nullcontext()
 
-    def choose(self) -> Look:
-        """Look at a grid, or around for the best λ."""
+    def choose(self, near: float | None = None) -> Look:
+        """Look at a grid, or around for the best λ: from ``near``, where that is known."""
         alphas = self.task.alphas
         with self.cores():
             if alphas is not None:
@@ -216,15 +267,19 @@ class AlphaSearch:
                 for alpha in np.sort(alphas)[::-1]:
                     self.look(float(alpha), scored=chosen)
                 return self.best() if chosen else self.looks[0]
-            return self._search()
+            return self._search(near)
 
-    def _search(self) -> Look:
-        top = self.scaled.level * self.scaled.unit / 2.0
-        bound = _FIRST
-        while bound <= _LAST:
-            if self.look(top / bound).settled:
-                break
-            bound *= _FACTOR
+    def _search(self, near: float | None) -> Look:
+        if near is not None:
+            for factor in (_FACTOR, 1.0, 1.0 / _FACTOR):
+                self.look(near * factor)
+        else:
+            top = self.scaled.level * self.scaled.unit / 2.0
+            bound = _FIRST
+            while bound <= _LAST:
+                if self.look(top / bound).settled:
+                    break
+                bound *= _FACTOR
         for _ in range(_FARTHER):
             alphas = [look.alpha for look in self.looks]
             best = self.best()
@@ -255,6 +310,21 @@ def errors(values: Array, Y: Array, task: SVMTask) -> Array:
     return ((values > 0) != (Y > 0)).mean(axis=1)
 
 
+def soft_errors(values: Array, Y: Array, task: SVMTask) -> Array:
+    """Errors (n,) that go from one to zero between −½ and ½ of what a row is right by.
+
+    Of few rows hardly any is an error; many more are near the boundary.
+    """
+    targets = task.targets
+    if targets.exclusive:
+        decisions, own = targets.decisions(values), targets.truth(Y)
+        others = np.where(own, -np.inf, decisions).max(axis=1)
+        margins = 0.5 * (np.where(own, decisions, 0.0).sum(axis=1) - others)[:, None]
+    else:
+        margins = Y * values
+    return np.clip(0.5 - margins / (2.0 * _SOFT), 0.0, 1.0).mean(axis=1)
+
+
 def _rows_of(task: SVMTask, rows: Array) -> SVMTask:
     """Columns and weights of some rows; X is not needed where there is a system."""
     w, u = task.weights, task.user_weights
@@ -266,9 +336,8 @@ def _rows_of(task: SVMTask, rows: Array) -> SVMTask:
     )
 
 
-def _cross(scaled: ScaledSystem, rows: Array, rest: Array, C: Array) -> Array:
+def _cross(system: KernelSystem, rows: Array, rest: Array, C: Array) -> Array:
     """Values (r, t) at ``rows`` of coefficients (s, t) of the rows ``rest``."""
-    system = scaled.system
     if isinstance(system, MatrixSystem):
         return system.K[np.ix_(rows, rest)] @ C
     full = np.zeros((system.n, C.shape[1]))

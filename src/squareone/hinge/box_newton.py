@@ -22,6 +22,8 @@ from .kernel_systems import FreeRows, KernelSystem
 # A step is taken whole where it leaves so little of the slope behind.
 _SLOPE_LEFT = 0.1
 _SEARCH_STEPS = 60
+# A share of the sum of all coefficients that is rounding.
+_BALANCED = 1e-12
 
 
 @dataclass(frozen=True)
@@ -144,9 +146,16 @@ def _system_solved(
     """The minimum where the sets are what they are."""
     target = np.zeros_like(point.coefficients)
     target[full] = (problem.signs * problem.upper)[full]
+    values = point.values
+    if (
+        problem.intercept
+        and not free.any()
+        and abs(target.sum()) > _BALANCED * np.abs(target).sum()
+    ):
+        # all at a bound, which do not add up to zero: the intercept moves until some are free
+        return BoxPoint(point.coefficients, values, problem.best_intercept(values))
     change = target - point.coefficients
     change[free] = 0.0
-    values = point.values
     if change.any():
         values = values + system.product(change)
     rows = np.flatnonzero(free)
@@ -158,8 +167,15 @@ def _system_solved(
         rest = signs * (1.0 + shifts * problem.anchor[rows]) - values[rows] - shifts * before
         total = -float(target.sum()) - float(before.sum())
         moved, b = _moved(block, rest, b, problem.intercept, total)
+        change_of_values = block.spread(moved)
+        if problem.intercept:
+            # moved is the difference of two that are larger by far where the shifts are small
+            rest = rest - b - change_of_values[rows] - shifts * moved
+            again, more = _moved(block, rest, 0.0, True, total - float(moved.sum()))
+            moved, b = moved + again, b + more
+            change_of_values += block.spread(again)
         target[rows] = before + moved
-        values = values + block.spread(moved)
+        values = values + change_of_values
     elif problem.intercept:
         b = problem.best_intercept(values)
     return BoxPoint(target, values, b)

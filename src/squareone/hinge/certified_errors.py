@@ -17,16 +17,17 @@ def _wrong(record: SVMRecord, values: Array, rows: Array) -> Array:
     return ((values > 0) != (Y > 0)).mean(axis=1)
 
 
-def _shares(record: SVMRecord, rows: Array) -> Array:
+def _share(record: SVMRecord, rows: Array, wrong: Array) -> float:
+    """Of errors (r,) among these rows, by the user's weights; one rounding where there are none."""
     w = record.user_weights
     weights = np.ones(rows.size) if w is None else w[rows].astype(np.float64)
-    return weights / weights.sum()
+    return float(weights @ wrong) / float(weights.sum())
 
 
 def error_share(record: SVMRecord) -> float:
     """The share of errors among the rows that were left out."""
     rows = record.scored_rows
-    return float(_shares(record, rows) @ _wrong(record, record.comparable_scored_values, rows))
+    return _share(record, rows, _wrong(record, record.comparable_scored_values, rows))
 
 
 def error_interval(record: SVMRecord) -> tuple[float, float, Array]:
@@ -43,11 +44,10 @@ def error_interval(record: SVMRecord) -> tuple[float, float, Array]:
             'penalised: fit with criterion="loo", cv=None and fit_intercept="penalised"'
         )
         raise AttributeError(msg)
-    labels, Y = record.targets, record.Y[rows]
+    labels, Y, radius = record.targets, record.Y[rows], radius[rows]
     if labels.code is not None:
         msg = "errors are certain for classes one against all, not for a code: use that coding"
         raise AttributeError(msg)
-    shares = _shares(record, rows)
     if labels.exclusive:
         own = labels.truth(Y)
         least = np.where(own, values - radius, np.inf).min(axis=1)
@@ -58,7 +58,7 @@ def error_interval(record: SVMRecord) -> tuple[float, float, Array]:
     else:
         seen = Y * values
         right, wrong = seen > radius, seen < -radius
-    low = float(shares @ wrong.mean(axis=1))
+    low = _share(record, rows, wrong.mean(axis=1))
     # summed as the share itself, so that rounding does not put it outside
-    high = float(shares @ (~right).mean(axis=1))
-    return low, high, np.flatnonzero(~(right | wrong).all(axis=1))
+    high = _share(record, rows, (~right).mean(axis=1))
+    return low, high, rows[~(right | wrong).all(axis=1)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -48,9 +48,15 @@ class ColumnSolution:
 
 
 def solve_column(
-    system: KernelSystem, problem: ColumnProblem, start: BoxPoint, tolerance: float
+    system: KernelSystem,
+    problem: ColumnProblem,
+    start: BoxPoint,
+    tolerance: float,
+    share: float = 1.0,
 ) -> ColumnSolution:
     """Solve to a relative gap of ``tolerance``, or as far as rounding allows.
+
+    Where ``start`` is near, the hinge is rounded off by a ``share`` only of what it is from afar.
 
     **Cost**: some ten to forty systems of as many rows as are free.
     """
@@ -59,11 +65,15 @@ def solve_column(
         point, systems, _ = newton(system, problem.plain_box(), start, 1e-17 * scale)
         point = feasible(system, problem, point)
         return ColumnSolution(problem, point, certify(problem, point), systems)
-    return _by_proximal_steps(system, problem, start, tolerance)
+    return _by_proximal_steps(system, problem, start, tolerance, share)
 
 
 def _by_proximal_steps(
-    system: KernelSystem, problem: ColumnProblem, start: BoxPoint, tolerance: float
+    system: KernelSystem,
+    problem: ColumnProblem,
+    start: BoxPoint,
+    tolerance: float,
+    share: float,
 ) -> ColumnSolution:
     """The hinge loss: its corner rounded off by a term around the last solution, less and less.
 
@@ -77,22 +87,26 @@ def _by_proximal_steps(
         return ColumnSolution(problem, point, certify(problem, point), 0)
     # for every row in units of its own bound
     widths = _ZONE / np.where(used, upper, upper.max())
-    share = 1.0
     least = _LEAST_SHIFT * float(system.diagonal.max(initial=0.0))
     point, total, since = start, 0, 0
     best: ColumnSolution | None = None
+    scale = float(problem.weights.sum()) / (2.0 * problem.alpha)  # of the objective
     for _ in range(_MOST_STEPS):
         anchor = np.minimum(np.maximum(problem.signs * point.coefficients, 0.0), upper)
         box = problem.box(np.maximum(share * widths, least), anchor)
         try:
-            scale = problem.weights.sum() / (2.0 * problem.alpha)
             point, systems, _ = newton(system, box, point, 1e-4 * tolerance * scale)
         except SingularSystemError:
             least = 100.0 * max(least, share * float(widths.min()))
             continue
         total += systems
-        point = feasible(system, problem, point)
-        found = ColumnSolution(problem, point, certify(problem, point), total)
+        # what many changes have added up to keeps the rounding of the largest of them
+        point = replace(point, values=system.product(point.coefficients))
+        # the next step goes on from where this one has ended, and not from what is feasible there
+        there = feasible(system, problem, point)
+        found = ColumnSolution(problem, there, certify(problem, there), total)
+        # weights may differ by so much that the optimum is far below what they add up to
+        scale = min(scale, found.certificate.primal / (2.0 * problem.alpha))
         since += 1
         if best is None or found.certificate.gap < best.certificate.gap:
             best, since = found, 0

@@ -38,8 +38,8 @@ class KernelSystem(ABC):
     diagonal: Array
 
     @abstractmethod
-    def rows(self, rows: Array) -> Array:
-        """K of some rows with all: (k, n)."""
+    def block(self, rows: Array, others: Array) -> Array:
+        """K between some rows (k,) and others (l,): a copy (k, l)."""
 
     @abstractmethod
     def product(self, coefficients: Array) -> Array:
@@ -61,9 +61,9 @@ class MatrixSystem(KernelSystem):
         self.n = K.shape[0]
         self.diagonal = np.diagonal(K).copy()
 
-    def rows(self, rows: Array) -> Array:
-        """K of some rows with all: (k, n)."""
-        return self.K[rows]
+    def block(self, rows: Array, others: Array) -> Array:
+        """K between some rows (k,) and others (l,): a copy (k, l)."""
+        return np.ascontiguousarray(self.K[rows][:, others])
 
     def product(self, coefficients: Array) -> Array:
         """K c; only the rows of coefficients other than zero are read where they are few."""
@@ -102,9 +102,9 @@ class FeatureSystem(KernelSystem):
         self.n = Z.shape[0]
         self.diagonal = np.einsum("ij,ij->i", Z, Z)
 
-    def rows(self, rows: Array) -> Array:
-        """K of some rows with all: (k, n)."""
-        return self.Z[rows] @ self.Z.T
+    def block(self, rows: Array, others: Array) -> Array:
+        """K between some rows (k,) and others (l,): a copy (k, l)."""
+        return self.Z[rows] @ self.Z[others].T
 
     def product(self, coefficients: Array) -> Array:
         """Z(Zᵀc)."""

@@ -9,7 +9,7 @@ hinge loss it is the span estimate (Vapnik & Chapelle 2000).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +18,7 @@ from ..arrays import (
     Array,
     blocks,
     cholesky,
+    cholesky_solve,
     copy_triangle,
     positive_inverse,
     solve_triangular,
@@ -25,18 +26,23 @@ from ..arrays import (
 )
 from .box_newton import BoxPoint
 from .column_solution import ColumnSolution, solve_column
-from .kernel_systems import KernelSystem
+from .kernel_systems import FeatureSystem, KernelSystem
 
 # The shift of the free rows for the hinge loss, as a share of the largest k(x, x).
 _SHIFT = 1e-11
 # Violations of a condition that are rounding.
 _ROUNDING = 1e-9
-# Changes of sets after which rows are changed one at a time, and after which it is given up.
-_BLOCK_STEPS, _MOST_STEPS = 12, 200
+# Changes of sets of all rows at once, and of one row at a time, after which it is given up.
+_BLOCK_STEPS, _MOST_STEPS = 12, 1000
+# Changes in a row without a step, which is this part of the way, after which it is, too.
+_MOST_WAITS, _NO_STEP = 20, 1e-14
 # Numbers of the screened moves that are held at a time.
 _BLOCK_NUMBERS = 1_000_000
-# The gap to which a row is solved anew where pivots have failed.
-_REFIT_TOLERANCE = 1e-10
+# The gap to which a row is solved anew where pivots have failed, and the width of the corner then.
+_REFIT_TOLERANCE, _NEAR = 1e-10, 1e-3
+# Numbers and operations that exact values may take where there are features in place of a matrix,
+# and those of a change of sets for a row and a support vector.
+_MOST_NUMBERS, _MOST_FLOPS, _OF_CHANGES = 4e8, 1e11, 1000
 
 
 @dataclass(frozen=True)
@@ -100,14 +106,13 @@ class Tableau:
 
     def _factor(self) -> None:
         B = self.B
-        R = self.system.rows(B)  # (|B|, n)
-        P = np.ascontiguousarray(R[:, B])
+        P = self.system.block(B, B)
         P[np.diag_indices(B.size)] += self.shift[B]
         if B.size:
             cholesky(P)
             positive_inverse(P)
             copy_triangle(P, to_upper=True)
-        self._cross = R[:, self.N]  # K_BN
+        self._cross = self.system.block(B, self.N)  # K_BN
         self._u, self._s = np.zeros(B.size), 1.0
         if self.bordered:
             ones = P.sum(axis=1)
@@ -131,7 +136,7 @@ class Tableau:
         if others.size:
             at = self.place[others]
             out[np.ix_(~inside, self.B)] = -self.E[at]
-            block = self.system.rows(others)[:, self.N]
+            block = self.system.block(others, self.N)
             block -= self._cross[:, at].T @ self.E.T
             if self.bordered:
                 block += (1.0 / self._s) - (self._cross.T @ self._u)[None, :]
@@ -174,28 +179,73 @@ def estimated_values(system: KernelSystem, solution: ColumnSolution) -> Array:
         shift = problem.ridge[B]
     else:
         shift = np.full(B.size, _SHIFT * float(system.diagonal.max(initial=1.0)))
-    rows = system.rows(B)
-    P = np.ascontiguousarray(rows[:, B])
-    P[np.diag_indices(B.size)] += shift
     spans = np.zeros(system.n)
-    if B.size:
-        cholesky(P)
-        cross = solve_triangular(P, rows[:, U])
-        spans[U] = system.diagonal[U] - np.einsum("ij,ij->j", cross, cross)
-        ones = solve_triangular(P, np.ones((B.size, 1)))
-        triangular_inverse(P)
-        P = np.tril(P)
-        inverse = np.einsum("ij,ij->j", P, P)
-        if problem.intercept:
-            s = float(np.square(ones).sum())
-            spans[U] += np.square(1.0 - cross.T @ ones[:, 0]) / s
-            inverse -= np.square(P.T @ ones[:, 0]) / s
-        # a free row that is alone with the intercept: this one is held, too
-        alone = inverse <= 1e-14 * np.einsum("ij,ij->j", P, P)
-        spans[B] = np.where(alone, system.diagonal[B], 1.0 / np.where(alone, 1.0, inverse) - shift)
-    else:
+    if not B.size:
         spans[U] = system.diagonal[U]
+    elif isinstance(system, FeatureSystem) and B.size > system.Z.shape[1]:
+        spans[B], spans[U] = _spans_by_features(system, B, U, shift, intercept=problem.intercept)
+    else:
+        spans[B], spans[U] = _spans_by_rows(system, B, U, shift, intercept=problem.intercept)
     return values - point.coefficients * np.maximum(spans, 0.0)
+
+
+def _spans_by_rows(
+    system: KernelSystem, B: Array, U: Array, shift: Array, *, intercept: bool
+) -> tuple[Array, Array]:
+    """S² of the free rows B and of the rows U at their bound, by the factor of K_BB."""
+    P = system.block(B, B)
+    P[np.diag_indices(B.size)] += shift
+    cholesky(P)
+    cross = solve_triangular(P, system.block(B, U))
+    at_bound = system.diagonal[U] - np.einsum("ij,ij->j", cross, cross)
+    ones = solve_triangular(P, np.ones((B.size, 1)))
+    triangular_inverse(P)
+    P = np.tril(P)
+    inverse = np.einsum("ij,ij->j", P, P)
+    plain = inverse.copy()
+    if intercept:
+        s = float(np.square(ones).sum())
+        at_bound += np.square(1.0 - cross.T @ ones[:, 0]) / s
+        inverse -= np.square(P.T @ ones[:, 0]) / s
+    # a free row that is alone with the intercept: this one is held, too
+    alone = inverse <= 1e-14 * plain
+    free = np.where(alone, system.diagonal[B], 1.0 / np.where(alone, 1.0, inverse) - shift)
+    return free, at_bound
+
+
+def _spans_by_features(
+    system: FeatureSystem, B: Array, U: Array, shift: Array, *, intercept: bool
+) -> tuple[Array, Array]:
+    """The same where the free rows are more than the features: G = I + Z_BᵀD⁻¹Z_B is factored.
+
+    With h = z G⁻¹ zᵀ/μ, which is the leverage of a free row, (A⁻¹)ᵢᵢ = (1 − h)/μ.
+    """
+    own = system.Z[B]
+    scaled = own / np.sqrt(shift)[:, None]
+    G = scaled.T @ scaled
+    G[np.diag_indices(G.shape[0])] += 1.0
+    cholesky(G)
+    leverages = np.square(solve_triangular(G, np.ascontiguousarray(scaled.T))).sum(axis=0)
+    rest = np.maximum(1.0 - leverages, 1e-14)  # μ times the diagonal of the inverse
+    others = np.ascontiguousarray(system.Z[U].T)
+    at_bound = np.square(solve_triangular(G, others)).sum(axis=0)
+    if intercept:
+        root = 1.0 / np.sqrt(shift)
+        inner = cholesky_solve(G, scaled.T @ root)
+        ones = (root - scaled @ inner) * root  # A⁻¹1
+        s = float(ones.sum())
+        at_bound += np.square(1.0 - others.T @ inner) / s
+        rest = np.maximum(rest - shift * np.square(ones) / s, 1e-14)
+    return shift * (1.0 - rest) / rest, at_bound
+
+
+def too_costly(system: KernelSystem, solutions: Sequence[ColumnSolution]) -> bool:
+    """Whether exact values take more numbers or flops than are worth it, beside an estimate."""
+    free = [int(np.count_nonzero(each.sets()[0])) for each in solutions]
+    supports = [int(np.count_nonzero(each.point.coefficients)) for each in solutions]
+    pairs = zip(free, supports, strict=True)
+    flops = sum(2.0 * system.n * (b + _OF_CHANGES) * s for b, s in pairs)
+    return 4.0 * system.n * max(free) > _MOST_NUMBERS or flops > _MOST_FLOPS
 
 
 def left_out_values(
@@ -307,62 +357,126 @@ def _own_radius(tableau: Tableau, row: int, z: Array, free: Array, full: Array) 
 
 
 def _pivots(tableau: Tableau, row: int) -> tuple[float, float] | None:
-    """The value and the radius of a row by changes of sets; None where they do not end."""
+    """The value and the radius of a row by changes of sets; None where they do not end.
+
+    First all rows that break a condition change their set at once, which mostly ends after a few
+    steps. Where it does not, the coefficient of the row is followed down to zero.
+    """
     free, full = tableau.free.copy(), tableau.full.copy()
     free[row] = full[row] = False
     small = _ROUNDING * _coefficient_scale(tableau)
     signs, upper = tableau.signs, tableau.upper
     has_condition = upper > 0
     has_condition[row] = False
-    fewest = signs.size
-    waited, single = 0, False
-    for step in range(_MOST_STEPS):
-        z = _moved_state(tableau, row, free, full)
-        if z is None:
-            return None
+    fewest, waited = signs.size, 0
+    for _ in range(_BLOCK_STEPS):
+        states = _moved_states(tableau, row, free, full)
+        if states is None:
+            break
+        z = states[0] + states[1]
         seen = signs * z
         falls = free & (seen < -small)
         rises = free & (seen > upper + small)
         enters = ~free & has_condition & np.where(full, seen > _ROUNDING, seen < -_ROUNDING)
         broken = np.flatnonzero(falls | rises | enters)
         if broken.size == 0:
-            value = tableau.value(row, z[row])
-            if tableau.problem.intercept:
-                return value, np.nan
-            return value, _own_radius(tableau, row, z, free, full)
+            return _settled_value(tableau, row, z, free, full)
         waited = 0 if broken.size < fewest else waited + 1
+        if waited > 1:
+            break
         fewest = min(fewest, broken.size)
-        single = single or waited > 2 or step > _BLOCK_STEPS
-        if single:  # as Murty does, which always ends
-            broken = broken[-1:]
         full[broken] = rises[broken]
         free[broken] = enters[broken]
+    return _followed(tableau, row)
+
+
+def _settled_value(
+    tableau: Tableau, row: int, z: Array, free: Array, full: Array
+) -> tuple[float, float]:
+    value = tableau.value(row, z[row])
+    if tableau.problem.intercept:
+        return value, np.nan
+    return value, _own_radius(tableau, row, z, free, full)
+
+
+def _followed(tableau: Tableau, row: int) -> tuple[float, float] | None:
+    """The same by letting the coefficient go down to zero: one row at a time changes its set.
+
+    Between two changes everything moves along a line.
+    """
+    free, full = tableau.free.copy(), tableau.full.copy()
+    free[row] = full[row] = False
+    signs, upper = tableau.signs, tableau.upper
+    has_condition = upper > 0
+    has_condition[row] = False
+    t, waited = 0.0, 0
+    for _ in range(_MOST_STEPS):
+        states = _moved_states(tableau, row, free, full)
+        if states is None:
+            return None
+        seen, rates = signs * (states[0] + t * states[1]), signs * states[1]
+        to_zero = np.where(free, rates < 0, np.where(full, rates > 0, rates < 0)) & has_condition
+        to_bound = free & (rates > 0) & np.isfinite(upper)
+        # what is beyond its condition already is so by rounding
+        beyond = np.where(free | ~full, seen < 0, seen > 0)
+        room = np.where(beyond, 0.0, np.abs(seen))
+        room[to_bound] = np.maximum(upper[to_bound] - seen[to_bound], 0.0)
+        steps = np.where(
+            to_zero | to_bound, room / np.where(rates == 0, 1.0, np.abs(rates)), np.inf
+        )
+        first = int(np.argmin(steps))
+        if t + steps[first] >= 1.0:
+            return _settled_value(tableau, row, states[0] + states[1], free, full)
+        t += float(steps[first])
+        waited = 0 if steps[first] > _NO_STEP else waited + 1
+        if waited > _MOST_WAITS:  # rows that are equal may go round in circles
+            return None
+        was_free = free[first]
+        full[first] = bool(was_free and to_bound[first])
+        free[first] = not was_free
     return None
 
 
-def _moved_state(tableau: Tableau, row: int, free: Array, full: Array) -> Array | None:
-    """Coefficients of free rows and g of the others, for other sets than those of the tableau."""
+def _moved_states(
+    tableau: Tableau, row: int, free: Array, full: Array
+) -> tuple[Array, Array] | None:
+    """Coefficients of free rows and g of the others, for other sets than those of the tableau.
+
+    Both parts are (n,): the first with the coefficient of ``row`` as it is, and the second what is
+    added while that goes down to zero.
+    """
     was_free, base = tableau.free, tableau.base
     bound = tableau.signs * np.where(full, tableau.upper, 0.0)
+    bound[row] = base[row]
     solved = np.flatnonzero(was_free != free)
     shifted = np.flatnonzero(~was_free & ~free & (bound != base))
-    z = tableau.state
+    states = np.zeros((2, base.size))
+    states[0] = tableau.state
     if shifted.size:
-        z = z + (bound - base)[shifted] @ np.stack([tableau.column(int(j)) for j in shifted])
+        states[0] += (bound - base)[shifted] @ _columns(tableau, shifted)
+    if not was_free[row]:
+        states[1] = -base[row] * tableau.column(row)
     if not solved.size:
-        return z
-    T = np.stack([tableau.column(int(j)) for j in solved])
+        return states[0], states[1]
+    T = _columns(tableau, solved)
     came = ~was_free[solved]
-    wanted = np.where(came, 0.0, bound[solved])
+    wanted = np.zeros((2, solved.size))
+    wanted[0] = np.where(came, 0.0, bound[solved])
+    wanted[1, solved == row] = -base[row]
     try:
-        moves = np.linalg.solve(T[:, solved].T, wanted - z[solved])
+        moves = np.linalg.solve(T[:, solved].T, (wanted - states[:, solved]).T).T
     except np.linalg.LinAlgError:
         return None
     if not np.isfinite(moves).all():
         return None
-    z = z + moves @ T
-    z[solved] = np.where(came, base[solved] + moves, moves)
-    return z
+    states += moves @ T
+    states[:, solved] = moves
+    states[0, solved[came]] += base[solved[came]]
+    return states[0], states[1]
+
+
+def _columns(tableau: Tableau, rows: Array) -> Array:
+    return np.stack([tableau.column(int(j)) for j in rows])
 
 
 def _solved_without(
@@ -376,7 +490,7 @@ def _solved_without(
         point.coefficients + removed, point.values + system.product(removed), point.intercept
     )
     problem = solution.problem.without(row)
-    found = solve_column(system, problem, start, _REFIT_TOLERANCE)
+    found = solve_column(system, problem, start, _REFIT_TOLERANCE, _NEAR)
     value = float(found.point.values[row] + found.point.intercept)
     if problem.intercept:
         return value, np.nan

@@ -17,36 +17,55 @@ from ..kernels.widths import free_width
 from ..models import Hyperplane, KernelExpansion
 from .alpha_choice import AlphaSearch, Look
 from .kernel_width import WidthLook, choose_width
+from .left_out_values import too_costly
+from .svm_plan import SVMPlan
 from .svm_record import PATH_NUMBERS, SVMRecord
 from .svm_task import ScaledSystem, SVMTask
 
 
 def fit_svm(
-    task: SVMTask, kept: Array, dtype: np.dtype, rng: np.random.RandomState, progress: Progress
+    task: SVMTask, plan: SVMPlan, dtype: np.dtype, rng: np.random.RandomState, progress: Progress
 ) -> SVMRecord:
-    """Choose the width and λ, and solve. ``kept`` are the user's numbers of the rows."""
-    task.check_memory()
+    """Choose the width and λ, and solve."""
     widths: list[WidthLook] = []
     name = free_width(task.kernel)
     if name:
-        with progress.stage("width"):
+        with plan.stage(progress, "width"):
             kernel, widths = choose_width(task, name, rng, progress)
-        task = replace(task, kernel=kernel)
+            task = _with_widths(replace(task, kernel=kernel), rng)
     elif not task.given:
         task = replace(task, kernel=task.kernel.resolve(task.X, rng))
-    with progress.stage("kernel matrix"):
-        scaled = ScaledSystem.of(task)
+    with plan.stage(progress, "kernel matrix"):
+        scaled = ScaledSystem.of(task, rng)
     search = AlphaSearch(scaled, task, progress)
-    with progress.stage("path"):
-        chosen = search.choose()
-    with search.cores():
-        chosen = _settled(search, chosen, progress)
+    with plan.stage(progress, "path"):
+        near = widths[-1].look.alpha if widths else np.nan
+        chosen = search.choose(float(near) if np.isfinite(near) else None)
+    with search.cores(), plan.stage(progress, "leave-one-out"):
+        chosen = _settled(search, chosen)
     _warn_of_gaps(search, task)
-    return _record(task, scaled, search, chosen, widths, kept, dtype)
+    return _record(task, scaled, search, chosen, widths, dtype)
 
 
-def _settled(search: AlphaSearch, chosen: Look, progress: Progress) -> Look:
-    """The choice by exact left-out values at the best λ and its neighbours, where there are any."""
+def _with_widths(task: SVMTask, rng: np.random.RandomState) -> SVMTask:
+    """With a width for the kernel of each fold that has learned one, chosen without the fold."""
+    folds = []
+    for fold in task.folds or []:
+        own = fold.kernel
+        if own is not None and free_width(own):
+            part = replace(task.part(fold.rest), kernel=own)
+            silent = Progress.silent()
+            with silent.stage("width"):
+                own, _ = choose_width(part, free_width(own), rng, silent)
+        folds.append(replace(fold, kernel=own))
+    return replace(task, folds=folds or None)
+
+
+def _settled(search: AlphaSearch, chosen: Look) -> Look:
+    """The choice by exact left-out values at the best λ and its neighbours, where there are any.
+
+    Where these cost too much, λ stays, and values are those of folds.
+    """
     task = search.task
     searched = len(search.looks) > 1
     if task.folds is not None:
@@ -55,9 +74,12 @@ def _settled(search: AlphaSearch, chosen: Look, progress: Progress) -> Look:
         return search.accurate(chosen)
     if not (task.left_out or searched):
         return search.accurate(chosen)
-    with progress.stage("leave-one-out"):
-        close = [chosen, *search.neighbours(chosen)] if searched else [chosen]
-        exact = [search.exact(look) for look in close]
+    if task.spare_folds is not None:
+        chosen = search.accurate(chosen)
+        if too_costly(search.scaled.system, chosen.solutions):
+            return search.by_spare_folds(chosen) if task.left_out else chosen
+    close = [chosen, *search.neighbours(chosen)] if searched else [chosen]
+    exact = [search.exact(look) for look in close]
     return max(exact, key=lambda look: (*look.rank, look.alpha))
 
 
@@ -81,9 +103,9 @@ def _record(
     search: AlphaSearch,
     chosen: Look,
     widths: list[WidthLook],
-    kept: Array,
     dtype: np.dtype,
 ) -> SVMRecord:
+    kept = task.kept
     points = [solution.point for solution in chosen.solutions]
     C = np.stack([point.coefficients for point in points], axis=1) / scaled.unit
     if task.intercept == "penalised":
@@ -102,7 +124,7 @@ def _record(
     if left_out is not None and left_out.how == "estimated":
         left_out = None
     return SVMRecord(
-        model=_model(task, C, b, used, kept, dtype),
+        model=_model(task, scaled, C, b, used, dtype),
         kernel=task.kernel,
         targets=task.targets,
         alpha=chosen.alpha,
@@ -118,20 +140,26 @@ def _record(
         left_out=None if left_out is None else left_out.values.astype(dtype),
         left_out_by=None if left_out is None else left_out.how,
         radius=None if left_out is None else left_out.radius,
+        center_indices=None if scaled.centers is None else scaled.centers.indices,
         calibrated_by=None,
         calibration=None,
-        n_features=task.X.shape[1],
+        n_features=int(task.X.shape[1]),
     )
 
 
 def _model(
-    task: SVMTask, C: Array, b: Array, used: Array, kept: Array, dtype: np.dtype
+    task: SVMTask, scaled: ScaledSystem, C: Array, b: Array, used: Array, dtype: np.dtype
 ) -> KernelExpansion | Hyperplane:
+    centers = scaled.centers
+    if centers is not None:
+        A = scaled.center_coefficients(C).astype(dtype)
+        points = centers.basis.points.astype(dtype)
+        return KernelExpansion(task.kernel, points, centers.indices, A, b)
     coefficients = C[used]
     if isinstance(task.kernel, Linear):
         return Hyperplane(np.asarray(task.X[used].T @ coefficients).astype(dtype), b)
-    centers = None if task.given else task.X[used].astype(dtype)
-    return KernelExpansion(task.kernel, centers, kept[used], coefficients.astype(dtype), b)
+    rows = None if task.given else task.X[used].astype(dtype)
+    return KernelExpansion(task.kernel, rows, task.kept[used], coefficients.astype(dtype), b)
 
 
 def _path(search: AlphaSearch, widths: list[WidthLook], task: SVMTask) -> dict[str, Array]:

@@ -64,6 +64,8 @@ class SVMRecord:
     left_out_by : {"exact", "folds"} or None
     radius : array (n, t) or None
         How far exact ones may be off.
+    center_indices : array (r,) or None
+        Which of the user's rows the centers of the model are; None where all rows were.
     calibrated_by : str or None
     calibration : Calibration or None
     n_features : int
@@ -85,9 +87,15 @@ class SVMRecord:
     left_out: Array | None
     left_out_by: str | None
     radius: Array | None
+    center_indices: Array | None
     calibrated_by: str | None
     calibration: Calibration | None
     n_features: int
+
+    @property
+    def centered(self) -> bool:
+        """Whether few centers carry the coefficients of the model."""
+        return self.center_indices is not None
 
     @property
     def sample(self) -> Self:
@@ -155,6 +163,7 @@ class SVMRecord:
             "left_out": self.left_out,
             "left_out_by": self.left_out_by,
             "radius": self.radius,
+            "center_indices": self.center_indices,
             "calibrated_by": self.calibrated_by,
             "calibration": self.calibration and state.of_calibration(self.calibration),
             "n_features": int(self.n_features),
@@ -176,7 +185,8 @@ class SVMRecord:
             support = found.array("support", (None,), INTEGERS, least=0)
             if not np.isin(support, kept).all():
                 refuse(found.where, "support vectors are not among the rows")
-            model = _model_from(found, kernel, support, t, d)
+            indices = _maybe(found, "center_indices", (None,), dtypes=INTEGERS, least=-1)
+            model = _model_from(found, kernel, support, indices, t, d)
             record = cls(
                 model=model,
                 kernel=kernel,
@@ -194,6 +204,7 @@ class SVMRecord:
                 left_out=None,
                 left_out_by=None,
                 radius=_maybe(found, "radius", (n, t), finite=False),
+                center_indices=indices,
                 calibrated_by=found.take("calibrated_by", str, type(None)),
                 calibration=None,
                 n_features=d,
@@ -231,21 +242,24 @@ def _maybe(found: Fields, name: str, shape: tuple[int | None, ...], **bounds: An
 
 
 def _model_from(
-    found: Fields, kernel: Kernel, support: Array, t: int, d: int
+    found: Fields, kernel: Kernel, support: Array, centers: Array | None, t: int, d: int
 ) -> KernelExpansion | Hyperplane:
+    """Of the rows that are ``centers`` (m,), or where there are none of those of ``support``."""
+    points = support if centers is None else centers
     coefficients = found.array("coefficients", (None, t))
     intercepts = found.array("intercepts", (t,), (np.float64,))
-    linear, given = isinstance(kernel, Linear), isinstance(kernel, Precomputed)
-    if coefficients.shape[0] != (d if linear else support.size):
+    given = isinstance(kernel, Precomputed)
+    linear = isinstance(kernel, Linear) and centers is None
+    if coefficients.shape[0] != (d if linear else points.size):
         refuse(found.where, f"coefficients have shape {coefficients.shape}")
     if linear or given:
         found.take("centers", type(None))
     if linear:
         return Hyperplane(coefficients, intercepts)
-    centers = None if given else rows_from(found, "centers", support.size, coefficients.dtype)
-    if centers is not None and centers.shape[1] != d:
-        refuse(found.where, f"centers have {centers.shape[1]} features, not {d}")
-    return KernelExpansion(kernel, centers, support, coefficients, intercepts)
+    rows = None if given else rows_from(found, "centers", points.size, coefficients.dtype)
+    if rows is not None and rows.shape[1] != d:
+        refuse(found.where, f"centers have {rows.shape[1]} features, not {d}")
+    return KernelExpansion(kernel, rows, points, coefficients, intercepts)
 
 
 def _path_from(found: Fields) -> dict[str, Array]:

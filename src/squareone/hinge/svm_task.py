@@ -2,24 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 
 from ..arrays import Array, copy_triangle, power_of_two
-from ..errors import MemoryLimitError
+from ..centers import Selector
 from ..kernels import Kernel, Linear, Precomputed
 from ..kernels.base import check_range
 from ..kernels.tiles import kernel_matrix
 from ..planning.available_memory import memory_limit as bytes_allowed
-from ..planning.available_memory import readable
 from ..selection.objective import HeldOutScorer
 from ..targets import Labels
+from .center_features import CenterFeatures
 from .kernel_systems import FeatureSystem, KernelSystem, MatrixSystem
+from .svm_plan import SVMPlan
 
-# Matrices (n, n) that a fit holds at its peak, and those of left-out values beside them.
-_MATRICES, _LEFT_OUT_MATRICES = 2, 2
+
+@dataclass(frozen=True)
+class Fold:
+    """Rows that are left out together.
+
+    Attributes
+    ----------
+    rows, rest : array
+        Rows that are scored, and those that are fitted.
+    kernel : Kernel or None
+        Where it was learned from ``rest`` alone; its width may still be ``"auto"``.
+    """
+
+    rows: Array
+    rest: Array
+    kernel: Kernel | None = None
 
 
 @dataclass(frozen=True)
@@ -29,7 +45,7 @@ class SVMTask:
     Attributes
     ----------
     kernel : Kernel
-    X : array (n, d) or CSR matrix of float64, or a kernel matrix (n, n)
+    X : array (n, d) or CSR matrix of float64, a kernel matrix (n, n), or with centers any rows
     Y : array (n, t)
         ±1; zero where a row takes no part in a column.
     weights, user_weights : array (n,) or None
@@ -43,11 +59,22 @@ class SVMTask:
     tolerance : float
         Relative gap of the solutions on the path.
     scorer : callable or None
-    folds : list of (array, array) or None
-        Rows that are scored, and those that are fitted; None for leave-one-out values.
+    folds : list of Fold or None
+        None for leave-one-out values.
     left_out : bool
         Whether values that rows have not seen are wanted at the λ in the end.
     memory_limit : float, str or None
+    kept : array (n,)
+        The user's numbers of the rows, of ``n_rows`` in all.
+    n_rows : int
+    selector : Selector or None
+        Of the centers, of which there are ``n_centers``; None where all rows are.
+    n_centers : int
+    spare_folds : callable or None
+        Folds for the λ that was chosen, where exact leave-one-out values cost too much.
+    judged : array or None
+        Rows that left-out values are made of, where the kernel was learned from the others; None
+        for all of them.
     """
 
     kernel: Kernel
@@ -61,9 +88,15 @@ class SVMTask:
     alphas: Array | None
     tolerance: float
     scorer: HeldOutScorer | None
-    folds: list[tuple[Array, Array]] | None
+    folds: list[Fold] | None
     left_out: bool
     memory_limit: float | str | None
+    kept: Array
+    n_rows: int
+    selector: Selector | None = None
+    n_centers: int = 0
+    spare_folds: Callable[[], list[Fold]] | None = None
+    judged: Array | None = None
 
     @property
     def n(self) -> int:
@@ -97,33 +130,41 @@ class SVMTask:
         dense = isinstance(self.X, np.ndarray)
         return isinstance(self.kernel, Linear) and dense and self.X.shape[1] < self.n
 
+    @property
+    def seen(self) -> Array:
+        """Rows (r,) that leave-one-out values are made of."""
+        return np.arange(self.n) if self.judged is None else self.judged
+
     def part(self, rows: Array) -> SVMTask:
-        """The same for some rows, without a scorer: for a search on few of them."""
+        """The same for some rows, all of them centers, without a scorer or folds."""
         return replace(
             self,
-            X=self.X[np.ix_(rows, rows)] if self.given else self.X[rows],
+            X=self.X[np.ix_(rows, rows)] if self.given else _in_float64(self.X[rows]),
             Y=self.Y[rows],
             weights=None if self.weights is None else self.weights[rows],
             user_weights=None if self.user_weights is None else self.user_weights[rows],
             scorer=None,
             folds=None,
+            kept=self.kept[rows],
+            selector=None,
+            n_centers=0,
+            spare_folds=None,
+            judged=None,
         )
 
-    def check_memory(self) -> None:
-        """Refuse what does not fit, before it is allocated."""
+    def plan(self) -> SVMPlan:
+        """What it will hold, from shapes alone."""
         limit = bytes_allowed(self.memory_limit)
         searched = self.alphas is None or self.alphas.size > 1
         left_out = self.folds is None and (self.left_out or searched)
-        matrices = _MATRICES + _LEFT_OUT_MATRICES * left_out - self.by_features
-        needed = 8.0 * self.n * (self.n * matrices + 60.0 * self.Y.shape[1])
-        if needed > limit:
-            fits = int(np.sqrt(limit / (8.0 * matrices)))
-            msg = (
-                f"{self.n:,} rows need {readable(needed)} for the kernel matrix and what is made "
-                f"of it, and {readable(limit)} are there: fit about {fits:,} rows, or choose C by "
-                "cv=5 and set calibration=None, which needs less"
-            )
-            raise MemoryLimitError(msg)
+        features, centers, reason = 0, 0, "all rows, exactly"
+        if self.selector is not None:
+            features, centers, reason = self.n_centers, self.n_centers, "centers were asked for"
+        elif self.by_features:
+            features, reason = self.X.shape[1], "fewer features than rows, and a linear kernel"
+        copied = sum(fold.rest.size * (features or fold.rest.size) for fold in self.folds or [])
+        columns = self.Y.shape[1]
+        return SVMPlan(self.n, columns, features, centers, left_out, copied, limit, reason)
 
 
 @dataclass(frozen=True)
@@ -137,19 +178,32 @@ class ScaledSystem:
         A power of two; λ is divided by it, and coefficients are.
     level : float
         The mean of k(x, x) in this unit.
+    constant : bool
+        Whether a constant was added to the kernel, for an intercept that is penalised.
+    centers : CenterFeatures or None
+        Of which the features are.
     """
 
     system: KernelSystem
     unit: float
     level: float
+    constant: bool
+    centers: CenterFeatures | None = None
 
     @classmethod
-    def of(cls, task: SVMTask) -> ScaledSystem:
+    def of(cls, task: SVMTask, rng: np.random.RandomState | None = None) -> ScaledSystem:
         """Of a task, with the constant in the kernel where the intercept is penalised.
+
+        Centers are drawn by ``rng``.
 
         Cost: n²d/2 multiplications and n²/2 evaluations, n² numbers; features are copied.
         """
         constant = task.intercept == "penalised"
+        if task.selector is not None:
+            assert rng is not None
+            args = task.kernel, task.X, task.selector, task.kept, task.n_rows, rng
+            centers, Z = CenterFeatures.of(*args)
+            return cls._of_features(Z, constant, centers)
         if task.by_features:
             return cls._of_features(task.X, constant)
         if task.given:
@@ -164,25 +218,42 @@ class ScaledSystem:
         level = float(np.diagonal(K).mean())
         if constant:
             K += 1.0 / unit
-        return cls(MatrixSystem(K), unit, level)
+        return cls(MatrixSystem(K), unit, level, constant)
 
     @classmethod
-    def _of_features(cls, X: Array, constant: bool) -> ScaledSystem:
+    def _of_features(
+        cls, X: Array, constant: bool, centers: CenterFeatures | None = None
+    ) -> ScaledSystem:
+        """Of features, or of those of centers in their unit."""
         root = power_of_two(X)
-        unit = root * root
+        unit = root * root * (1.0 if centers is None else centers.basis.unit)
         Z = np.empty((X.shape[0], X.shape[1] + constant))
         np.divide(X, root, out=Z[:, : X.shape[1]])
         system = FeatureSystem(Z[:, : X.shape[1]])
         level = float(system.diagonal.mean())
         if constant:
-            Z[:, -1] = 1.0 / root
+            Z[:, -1] = 1.0 / np.sqrt(unit)
             system = FeatureSystem(Z)
-        return cls(system, unit, level)
+        return cls(system, unit, level, constant, centers)
+
+    def center_coefficients(self, C: Array) -> Array:
+        """Coefficients (r, t) of the centers, for those of rows (n, t) in the user's unit."""
+        assert isinstance(self.system, FeatureSystem)
+        assert self.centers is not None
+        basis = self.centers.basis
+        root = np.sqrt(self.unit / basis.unit)
+        return basis.backward(root * (self.system.Z[:, : basis.size].T @ C))
 
     def part(self, rows: Array) -> ScaledSystem:
         """Of some rows."""
         system = self.system
         if isinstance(system, FeatureSystem):
-            return ScaledSystem(FeatureSystem(system.Z[rows]), self.unit, self.level)
-        assert isinstance(system, MatrixSystem)
-        return ScaledSystem(MatrixSystem(system.K[np.ix_(rows, rows)]), self.unit, self.level)
+            some: KernelSystem = FeatureSystem(system.Z[rows])
+        else:
+            assert isinstance(system, MatrixSystem)
+            some = MatrixSystem(system.K[np.ix_(rows, rows)])
+        return replace(self, system=some)
+
+
+def _in_float64(X: Any) -> Any:
+    return X.astype(np.float64, copy=False)

@@ -43,8 +43,8 @@ from .tiles import origin_of
 
 __all__ = ["average_outer_product", "gradients", "mean_squares"]
 
-# Numbers that are held for a block of rows, their targets together.
-_NUMBERS = 2_097_152
+#: Numbers that are held for a block of rows, their targets together.
+GRADIENT_NUMBERS = 2_097_152
 # A squared distance of this share of the squares it is computed from is none.
 _ROUNDING = 1e-12
 
@@ -195,7 +195,7 @@ class _Expansion:
     def blocks(self) -> list[slice]:
         """Rows that are looked at together."""
         each = self.C.shape[1] * max(self.X.shape[1], TILE)
-        return blocks(self.X.shape[0], int(np.clip(_NUMBERS // each, 1, TILE)))
+        return blocks(self.X.shape[0], int(np.clip(GRADIENT_NUMBERS // each, 1, TILE)))
 
     def gradients(self, rows: slice) -> Array:
         """∇f_t(x) (t, b, d)."""

@@ -99,6 +99,12 @@ class Learners(Restorable, ABC):
         ``p`` are the margins of its columns, if they are known.
         """
 
+    def learn_each(self, i: int, columns: list[int], y: Array, p: Array) -> None:
+        """The same for some columns, each a group by itself; ``y`` and ``p`` (t,) are of all."""
+        for column in columns:
+            own = slice(column, column + 1)
+            self.learn(i, column, y[own], p[own])
+
     def learn_rows(self, Y: Array) -> Array:
         """Learn all rows of the block, one after the other: ``Y`` (b, t), for a shared A.
 

@@ -79,12 +79,13 @@ class PerceptronEngine(ComparableEngine):
 
     def learn_with_losses(self, X: Any, Y: Array, weights: Array | None) -> tuple[Array, Array]:
         self._learners.block(X, weights)
+        margins, losses = np.empty_like(Y), np.empty((Y.shape[0], 1))
         with one_thread():
-            told = [self._step(i, y) for i, y in enumerate(Y)]
+            for i in range(Y.shape[0]):
+                margins[i], losses[i] = self._step(i, Y[i])
         self.hypotheses.end_of_block(self._learners, Y, self._loss_of)
         self._learners.release()
-        margins, losses = zip(*told, strict=True)
-        return np.array(margins), np.array(losses)[:, None]
+        return margins, losses
 
     def _step(self, i: int, y: Array) -> tuple[Array, float]:
         """Predict row i of the block, then see ``y`` (t,) of ±1: the margins (t,) and the loss."""
@@ -96,9 +97,7 @@ class PerceptronEngine(ComparableEngine):
         self.loss += loss
         if wrong.size:
             self.hypotheses.before(learners, self._rounds)
-            for column in wrong.tolist():
-                own = slice(column, column + 1)
-                learners.learn(i, column, y[own], p[own])
+            learners.learn_each(i, wrong.tolist(), y, p)
             self.updates = self.updates.copy()
             self.updates[wrong] += 1
             self.hypotheses.after(learners, self._rounds, i)

@@ -9,7 +9,7 @@ import numpy as np
 from ..arrays import Array
 from ..threads import one_thread
 from .learners import Learners, State
-from .rollback import inserted
+from .rollback import Snapshot, inserted
 from .square_root import SquareRootFactor, waiting_rows
 
 # Features up to which no BLAS would use a second thread for a row.
@@ -27,8 +27,8 @@ class PrimalLearners(Learners):
     """A triangle L with A = LLᵀ for every group: O(d) for a margin, O(d²) for a learned row.
 
     Features may be of any size, and of very different ones, and a million updates lose nothing:
-    see :class:`~squareone.online.square_root.SquareRootFactor`. Memory: d² + 256d numbers for every
-    group that has learned a row.
+    see :class:`~squareone.online.square_root.SquareRootFactor`. Memory: d² + 512d numbers at
+    most for every group that has learned a row.
 
     Parameters
     ----------
@@ -46,11 +46,17 @@ class PrimalLearners(Learners):
         super().__init__(features, columns, alpha, shared=shared)
         self.forgetting = forgetting
         self._W = np.zeros((columns, features))
+        self._own = False  # whether the weights are in memory that no snapshot has
         self._factors: list[SquareRootFactor | None] = [None] * self.groups
 
-    def rows_that_wait(self) -> int:
-        """Before they go into a triangle: fewer than that."""
-        return waiting_rows(self.features, self.forgetting)
+    def snapshot(self, numbers: float) -> Snapshot:
+        self._own = False
+        return super().snapshot(numbers)
+
+    def rows_that_wait(self, L: Array) -> int:
+        """Before they go into a triangle ``L``: fewer than that."""
+        first = np.array_equal(L, np.sqrt(self.alpha) * np.eye(self.features))
+        return waiting_rows(self.features, self.forgetting, first=first)
 
     def _factor(self, group: int) -> SquareRootFactor:
         found = self._factors[group]
@@ -78,7 +84,25 @@ class PrimalLearners(Learners):
         x, W = self.dense_row(i), self._W[self.columns_of(group)]
         error = y - (W.dot(x) if p is None else p)
         factor, W = self._factor(group).learned(x, y, error, W, self.weight(i))
-        self._keep(group, factor, W)
+        if self.shared:
+            self._W = W
+        else:
+            self._own_weights()[group] = W[0]
+        self._factors[group] = factor
+
+    def learn_each(self, i: int, columns: list[int], y: Array, p: Array) -> None:
+        x, weight, errors = self.dense_row(i), self.weight(i), y - p
+        W, factors = self._own_weights(), self._factors
+        for column in columns:
+            own = slice(column, column + 1)
+            factor = factors[column] or self._factor(column)
+            factors[column], W[own] = factor.learned(x, y[own], errors[own], W[own], weight)
+
+    def _own_weights(self) -> Array:
+        """The weights, to be changed where they are."""
+        if not self._own:
+            self._W, self._own = self._W.copy(), True
+        return self._W
 
     def learn_rows(self, Y: Array) -> Array:
         assert self.shared
@@ -90,15 +114,8 @@ class PrimalLearners(Learners):
             errors = Y - self._W.dot(x)
             with one_thread() if self.features > _SMALL else nullcontext():
                 factor, W = self._factor(0).learned(x, Y[0], errors[0], self._W, self.weight(0))
-        self._keep(0, factor, W)
+        self._factors[0], self._W = factor, W
         return errors
-
-    def _keep(self, group: int, factor: SquareRootFactor, W: Array) -> None:
-        if not self.shared:
-            every = self._W.copy()
-            every[self.columns_of(group)] = W
-            W = every
-        self._factors[group], self._W = factor, W
 
     def weights(self) -> Array:
         return self._W.T

@@ -51,10 +51,16 @@ class Rule(ABC):
     on_mistakes: bool = False
     #: Whether the margin it looks at is that of the row divided by its length.
     of_unit_rows: bool = True
+    #: Whether it looks at spreads, which are computed row by row.
+    by_spreads: bool = False
 
     @abstractmethod
     def asks(self, seen: Seen) -> Array:
         """Truth values (s,)."""
+
+    def chance(self, seen: Seen) -> Array:
+        """The probability with which it asks: 0 or 1 for a rule that leaves nothing to chance."""
+        return self.asks(seen).astype(float)
 
 
 @dataclass(frozen=True)
@@ -110,20 +116,23 @@ class Randomised(Rule):
 
     on_mistakes = True
     of_unit_rows = False  # p and r are those of the row itself: the bound is for any length
+    by_spreads = True
 
     def __init__(self, b: float | None, seed: int, *, with_row: bool = True) -> None:
         self.b, self.seed, self.with_row = b, seed, with_row
         self._drawn: tuple[int, Array] = (-1, np.empty((0, 0)))
 
     def asks(self, seen: Seen) -> Array:
+        return self._draws(seen.round, seen.margins.size) < self.chance(seen)
+
+    def chance(self, seen: Seen) -> Array:
         p, factor = np.abs(seen.margins), 1.0 + seen.spreads()
         if self.with_row:
             p = p / factor
         certain = p + 0.5 * np.square(p) * factor
         b = self._tuned(seen) if self.b is None else np.full(p.size, self.b)
         with np.errstate(invalid="ignore"):
-            chance = np.where(np.isinf(b), 1.0, b / (b + certain))
-        return self._draws(seen.round, p.size) < chance
+            return np.where(np.isinf(b), 1.0, b / (b + certain))
 
     def _tuned(self, seen: Seen) -> Array:
         with np.errstate(divide="ignore", invalid="ignore"):

@@ -97,33 +97,62 @@ class Sampler(Engine):
         self._rounds += 1
         if length == 0:  # nothing can be learned from it
             return p, np.zeros(self.labels.size, bool)
+        return p, self.rule.asks(self._seen(i, p, length, self._rounds))
+
+    def _seen(self, i: int, p: Array, length: float, number: int) -> Seen:
+        """What the rule may look at, of row i of the block with margins ``p`` (t,)."""
         leading = [int(p.argmax())] if self.exclusive else slice(None)
         decisive = self._decisive(p)
-        seen = Seen(
+        return Seen(
             decisive / length if self.rule.of_unit_rows else decisive,
             lambda: self._spreads(i, leading),
-            self._rounds,
+            number,
             self.labels,
             self._rarer(p),
             self._energies[leading],
             self._log_determinants[leading],
             self._updates[leading],
         )
-        return p, self.rule.asks(seen)
+
+    def chances(self, X: Any, number: int) -> Array:
+        """With which probability each label (b, s) would be asked for; nothing counts as seen.
+
+        Each row of ``X`` (b, d) is taken as that of round ``number``. A rule that looks at margins
+        alone sees all rows at once.
+        """
+        learners = self._learners
+        learners.block(X)
+        lengths, p = learners.lengths(), learners.block_margins(learners.weights())
+        with one_thread():
+            if self.rule.by_spreads:
+                rows = [
+                    self.rule.chance(self._seen(i, p[i], length, number))
+                    for i, length in enumerate(lengths)
+                ]
+                found = np.array(rows).reshape(X.shape[0], self.labels.size)
+            else:
+                decisive = self._decisive(p) / np.where(lengths > 0, lengths, 1.0)[:, None]
+                nothing = np.empty(0)
+                seen = Seen(
+                    decisive, lambda: nothing, number, self.labels, self._rarer(p), *[nothing] * 3
+                )
+                found = self.rule.chance(seen)
+        learners.drop()
+        return np.where(lengths[:, None] > 0, found, 0.0)
 
     def _decisive(self, p: Array) -> Array:
-        """What is compared with the threshold: (s,)."""
+        """What is compared with the threshold: (s,), or (b, s) for margins of several rows."""
         if not self.exclusive:
             return p
-        second, first = np.partition(p, -2)[-2:]
-        return np.array([0.5 * (first - second)])
+        leading = np.partition(p, -2)[..., -2:]
+        return 0.5 * (leading[..., 1:] - leading[..., :1])
 
     def _rarer(self, p: Array) -> Array:
         """Labels of the rarer outcome: positives or negatives, or of the two leading classes."""
         if not self.exclusive:
             return np.minimum(self.positives, self.labels - self.positives)
-        leading = np.argpartition(p, -2)[-2:]
-        return self.positives[leading].min(keepdims=True)
+        leading = np.argpartition(p, -2)[..., -2:]
+        return self.positives[leading].min(axis=-1, keepdims=True)
 
     def _spreads(self, i: int, leading: Any) -> Array:
         found = self._learners.spreads(i)
@@ -162,9 +191,7 @@ class Sampler(Engine):
         columns = wrong.nonzero()[0]
         if self.rule.on_mistakes and columns.size:
             self._note(i, y, p, columns)
-        for column in columns.tolist():
-            own = slice(column, column + 1)
-            self._learners.learn(i, column, y[own], p[own])
+        self._learners.learn_each(i, columns.tolist(), y, p)
 
     def _note(self, i: int, y: Array, p: Array, columns: Array) -> None:
         """Keep up wᵀAw = vᵀA⁻¹v and ln det(A/a) of the columns that are about to learn a row."""

@@ -23,8 +23,10 @@ from ..errors import ScaleError
 from .learners import State
 from .rollback import inserted, writable
 
-# Rows that wait beside the triangle, at most and at least; in between one for so many features.
-_MOST_WAITING, _LEAST_WAITING, _WAITING_SHARE = 128, 16, 4
+# Rows that wait beside the triangle, at most and at least; in between so many for each feature.
+_MOST_WAITING, _LEAST_WAITING, _WAITING_SHARE = 128, 16, 1 / 4
+# The same as long as the triangle is a multiple of the identity, by which one divides at once.
+_MOST_FIRST, _FIRST_SHARE = 256, 3 / 4
 # r = xᵀA⁻¹x up to which a difference of squares keeps the digits of 1 + r; up to which rows may
 # wait if their remainders are made orthogonal twice; up to which a block is learned at once.
 _PLAIN, _TWICE, _AT_ONCE = 1e4, 1e14, 1e18
@@ -56,9 +58,13 @@ def ridge_period(forgetting: float) -> int:
     return max(_LEAST_PERIOD, min(_MOST_PERIOD, int(1.0 / (1.0 - forgetting))))
 
 
-def waiting_rows(d: int, forgetting: float) -> int:
-    """Rows that wait before they go into the triangle, of so many features."""
-    room = min(_MOST_WAITING, max(_LEAST_WAITING, d // _WAITING_SHARE))
+def waiting_rows(d: int, forgetting: float, *, first: bool = False) -> int:
+    """Rows that wait before they go into the triangle, of so many features.
+
+    ``first`` says that none went into it yet.
+    """
+    most, share = (_MOST_FIRST, _FIRST_SHARE) if first else (_MOST_WAITING, _WAITING_SHARE)
+    room = min(most, max(_LEAST_WAITING, int(share * d)))
     if forgetting == 1.0:
         return room
     return int(min(room, max(1.0, -np.log(_FADED) / np.log(forgetting))))
@@ -71,7 +77,8 @@ class SquareRootFactor:
     so that features of 10¹², or of 10⁷ beside a ridge of one, lose half the digits that A would
     (:func:`~squareone.arrays.append_rows`), and errors do not grow with the rows.
 
-    Up to 128 rows wait beside L. With u = L⁻¹x, A is L(I + UᵀU)Lᵀ for the rows U that wait, and
+    Up to 128 rows wait beside L, and up to 256 as long as L is √a times the identity, by which one
+    divides at once. With u = L⁻¹x, A is L(I + UᵀU)Lᵀ for the rows U that wait, and
     (I + UᵀU)⁻¹ = I − ZᵀZ, where each row of Z follows from the one that comes,
 
         z = (u − Zᵀl)/ρ,  l = Zu,  ρ² = 1 + |u|² − |l|² = 1 + r.
@@ -81,7 +88,8 @@ class SquareRootFactor:
     if that is given up, the one before.
 
     **Cost** of a row: 2d² for two triangular solves, some 128d for the rows that wait, and 2d² in
-    products of matrices when these go into L. **Memory**: d² + 256d numbers.
+    products of matrices when these go into L. **Memory**: d² + 256d numbers, d² + 512d before the
+    first ones do.
 
     Parameters
     ----------
@@ -100,6 +108,8 @@ class SquareRootFactor:
     L : array (d, d)
         Lower triangle, zero above: A but for the rows that wait.
     T : array (d, c)
+    unit : float or None
+        √a as long as L is that many times the identity, since no row went into it.
     waiting : int
         How many wait.
     rounding : float
@@ -109,11 +119,12 @@ class SquareRootFactor:
     def __init__(self, d: int, c: int, alpha: float, forgetting: float = 1.0) -> None:
         self.alpha, self.forgetting = alpha, forgetting
         self.period = ridge_period(forgetting)
-        self.L, self.T = np.sqrt(alpha) * np.eye(d), np.zeros((d, c))
+        self.unit: float | None = math.sqrt(alpha)
+        self.L, self.T = self.unit * np.eye(d), np.zeros((d, c))
         self.waiting, self.rounding = 0, 0.0
         self.merges, self.next_look = 0, 0  # rows went into L; when to look at its digits
         self.since = 0  # rows since the ridge was restored
-        self.room = waiting_rows(d, forgetting)
+        self.room = waiting_rows(d, forgetting, first=True)
         self._make_room()
 
     def _make_room(self) -> None:
@@ -152,7 +163,7 @@ class SquareRootFactor:
 
     def spread(self, x: Array) -> float:
         """r = xᵀA⁻¹x of a row (d,). **Cost**: d² flops, and those of the rows that wait."""
-        u = forward_vector(self.L, x)
+        u = forward_vector(self.L, x) if self.unit is None else x / self.unit
         r = self._remainder(u, square_length(u))[2]
         return r if self.forgetting == 1.0 else r * self.forgetting**-self.waiting
 
@@ -186,9 +197,11 @@ class SquareRootFactor:
         found = self._copy()
         faded = 1.0 if self.forgetting == 1.0 else self.forgetting ** (0.5 * count)
         found.L, found.T = (L, T) if faded == 1.0 else (faded * L, faded * T)
-        if found.waiting:  # which this one still has
+        room = waiting_rows(L.shape[0], self.forgetting)
+        if found.waiting or room != found.room:  # which this one still has
+            found.room = room
             found._make_room()
-        found.waiting = 0
+        found.unit, found.waiting = None, 0
         found.merges += 1
         if not (np.isfinite(np.diagonal(found.L)).all() and np.isfinite(found.T).all()):
             raise ScaleError(_OUT_OF_RANGE)
@@ -239,7 +252,8 @@ class SquareRootFactor:
         if unit != 1.0:
             with np.errstate(over="ignore"):
                 row, target = unit * x, unit * y
-        u = forward_vector(self.L, row)
+        L, plain = self.L, self.unit
+        u = forward_vector(L, row) if plain is None else row / plain
         size = square_length(u)
         if not size <= _TWICE:
             return self._learned_alone(row, target)
@@ -247,13 +261,18 @@ class SquareRootFactor:
         found._put(row, target)
         found.since += 1
         rest, part, r = self._remainder(u, size)
-        if found.waiting == found.room or found.since == found.period:
+        if found.waiting >= found.room or found.since == found.period:
             return found.merged()._restored()
         root, M = math.sqrt(1.0 + r), found._M[j]
         np.multiply(rest, 1.0 / root, out=found._Z[j])
         M[:j], M[j] = part, root
-        step = np.multiply.outer(error, backward_vector(self.L, rest))
-        step *= unit / (1.0 + r)
+        gain = backward_vector(L, rest) if plain is None else rest / plain
+        if error.size == 1:  # as below, in half the calls
+            gain *= unit / (1.0 + r) * error[0]
+            gain += W[0]
+            return found, gain[None]
+        gain *= unit / (1.0 + r)
+        step = gain * error[:, None]
         step += W
         return found, step
 
@@ -409,7 +428,8 @@ class SquareRootFactor:
         new = np.arange(at, at + count)
         found.L[new, new] = np.sqrt(ridge)
         found.T = inserted(factor.T, at, count, 0)
-        found.room = waiting_rows(found.T.shape[0], self.forgetting)
+        first = found.unit is not None
+        found.room = waiting_rows(found.T.shape[0], self.forgetting, first=first)
         found._make_room()
         return found
 
@@ -431,6 +451,9 @@ class SquareRootFactor:
         """Go on from there."""
         d, c = state["T"].shape
         found = cls(d, c, alpha, forgetting)
+        if not np.array_equal(state["L"], found.L):
+            found.unit, found.room = None, waiting_rows(d, forgetting)
+            found._make_room()
         found.L, found.T = state["L"].copy(), state["T"].copy()
         found.waiting = state["rows"].shape[0]
         for name, value in found._in_use().items():

@@ -433,6 +433,11 @@ class StreamLearner(Restorable):
         self.changed()
         return np.vstack(found)
 
+    def chances(self, X: Any, number: int) -> Array:
+        """With which probability labels (n, s) would be asked for, in round ``number``."""
+        found = [self.engine.chances(block, number) for _, block in self._blocks(X)]
+        return np.vstack(found) if found else np.empty((0, self.engine.labels.size))
+
     def learn_known(self, X: Any, y: Array, known: Array, weights: Array | None) -> None:
         """Labels of rows, as far as they are known (n, s)."""
         for some, own, stretch in self._stretches(X, y):

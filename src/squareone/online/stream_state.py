@@ -294,7 +294,7 @@ def _primal(found: Fields, learners: Learners) -> State:
         M = each.array("M", (j, j), _FLOAT)
         if not np.diagonal(L).all() or (np.diagonal(M) < 1.0).any() or np.triu(L, 1).any():
             refuse(each.where, "L or M is no factor")
-        if j >= learners.rows_that_wait():
+        if j >= learners.rows_that_wait(L):
             refuse(each.where, f"{j} rows do not wait for others")
         return {
             "L": L,

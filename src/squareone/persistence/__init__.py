@@ -11,13 +11,11 @@ from .checked_fields import FLOATS, INTEGERS, Fields, refuse
 from .container import read, write
 from .decoder import Reader
 from .encoder import Writer
-from .values import Known
 
 __all__ = [
     "FLOATS",
     "INTEGERS",
     "Fields",
-    "Known",
     "Reader",
     "Writer",
     "read",

@@ -101,6 +101,8 @@ KINDS: dict[str, Multiple] = {
     "thin": Multiple("product", 5.0, sizes=(4.0, 16.0)),
     "strips": Multiple("evaluation", 1.3, 1.6),  # kernel values of rows with centers
     "errors": Multiple("evaluation", 2.5, 1.0),  # residuals divided, squared and summed
+    # differences of features of pairs of rows, added up: in double precision always
+    "city block": Multiple("evaluation", 5.0, 1.0),
     # bytes of a symmetric matrix read and written: equally many numbers in either precision
     "pass": Multiple("evaluation", 12.0, 0.5),
     # pieces of work for which threads are started: some thousands per second everywhere

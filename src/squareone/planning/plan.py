@@ -11,7 +11,7 @@ from html import escape
 from typing import Any
 
 from ..errors import MemoryLimitError
-from ..solvers.contract import STAGES, Candidate, Task
+from ..solvers.contract import PRELIMINARIES, STAGES, Candidate, Task, Work
 from ..solvers.cost_counts import width_search_work
 from ..solvers.registry import (
     SOLVERS,
@@ -32,6 +32,14 @@ _MANY_ROWS = 10_000
 _LONG = 60.0
 _ONLY_ONE = "the only one that can do it in this memory"
 _UNASKED = "approximate, and so not taken unless it is asked for: centers={:_}"
+
+
+@dataclass(frozen=True)
+class Preliminaries:
+    """What is done before any of the candidates, whichever it is: its work, and bytes at most."""
+
+    work: tuple[Work, ...]
+    bytes: float
 
 
 @dataclass(repr=False)
@@ -191,6 +199,9 @@ class Plan:
         remarks, seconds = [f"why: {self.reason}"], self.expected()
         if seconds > _LONG:
             m, faster = _automatic(self.task, self.solver, self.memory_limit)
+            if faster is not None:
+                before = [w for w in self.chosen.work if w.stage in PRELIMINARIES]
+                faster = replace(faster, work=(*before, *faster.work))
             if faster is not None and self.expected(faster) < 0.5 * seconds:
                 remarks.append(
                     f'faster: centers="auto", an approximation with {m:,} centers, in about '
@@ -236,6 +247,20 @@ def duration(seconds: float) -> str:
             return f"{seconds / length:.2g} {unit}"
     days = seconds / 86400.0
     return f"{days:.2g} d" if days < 99.5 else f"{days:,.0f} d"
+
+
+def plan_after(before: Preliminaries, plan: Plan) -> Plan:
+    """The same plan where something else is done first, whose memory is given back."""
+    candidates = [
+        replace(
+            c,
+            work=(*before.work, *c.work),
+            bytes=max(before.bytes, c.bytes),
+            least=max(before.bytes, c.least) if c.least else 0.0,
+        )
+        for c in plan.candidates
+    ]
+    return replace(plan, candidates=candidates)
 
 
 def make_plan(task: Task, requested: str, memory_limit: float) -> Plan:

@@ -19,6 +19,7 @@ from sklearn.base import clone
 from ..arrays import Array
 from ..tables.encoded_rows import rows_of_table
 from ..tables.table_encoder import TableEncoder
+from .outer_errors import fitted_to
 
 __all__ = ["Comparison", "Rival", "compare", "rivals_of"]
 
@@ -177,7 +178,7 @@ def compare(
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 estimator = _with_seed(rival.estimator, fold)
-                data = (learn, new, y[train])
+                data = (learn, new, y[train], None if groups is None else groups[train])
                 values = _predicted(rival, estimator, *data, classes, encoded, task)
             seconds[place] += time.perf_counter() - started
             if classes is None:
@@ -235,6 +236,7 @@ def _predicted(
     learn: Any,
     new: Any,
     y: Array,
+    groups: Array | None,
     classes: Array | None,
     encoded: dict[str, Array],
     task: str,
@@ -245,8 +247,10 @@ def _predicted(
             encoder = TableEncoder(task=task, random_state=0)
             encoded["learn"] = encoder.fit_transform(learn, y)
             encoded["new"] = encoder._outputs(new)
-        learn, new = encoded["learn"], encoded["new"]
-    estimator.fit(learn, y)
+        estimator.fit(encoded["learn"], y)
+        new = encoded["new"]
+    else:
+        fitted_to(estimator, learn, y, groups=groups)
     if classes is None:
         return np.asarray(estimator.predict(new), np.float64)
     found = np.zeros((len(new), classes.size))

@@ -99,7 +99,7 @@ def _tick(value: float) -> str:
 def errors_figures(found: OuterErrors, target: str) -> list[Drawing]:
     """Predictions against truth; or calibration, ROC and precision-recall of two classes."""
     if found.task == "regression":
-        return [_against_truth(found, target)]
+        return [_against_truth(found, target), _sizes_of_errors(found)]
     if len(found.classes) != 2:
         return [_calibration(found, target)]
     return [_calibration(found, target), _roc(found), _precision_recall(found)]
@@ -143,6 +143,33 @@ def _against_truth(found: OuterErrors, target: str) -> Drawing:
         f"Correlation {number(_correlation(found.truth, found.model), 3)}."
     )
     return draw("Predictions against truth", alt, into, (4.6, 3.7))
+
+
+def _sizes_of_errors(found: OuterErrors) -> Drawing:
+    """The share of rows that are off by less than a size, of the model and its rivals."""
+    shares = np.linspace(0.0, 0.975, 40)
+    curves = [("this model", found.model, BLUE, "-")]
+    if found.trees is not None:
+        curves.append(("boosted trees", found.trees, RED, "--"))
+    curves.append(("guessing", found.guess, _FAINT, ":"))
+    sizes = [np.quantile(np.abs(found.truth - values), shares) for _, values, _, _ in curves]
+
+    def into(ax: Any) -> None:
+        for (name, _, colour, style), size in zip(curves, sizes, strict=True):
+            ax.plot(size, shares, color=colour, linestyle=style, label=name)
+        ax.set(xlabel="off by less than", ylabel="share of rows", ylim=(0, 1))
+        ax.set_xlim(0, max(size[-1] for size in sizes) or 1.0)
+        ax.legend(frameon=False, loc="lower right")
+        ax.set_box_aspect(1)
+        _thousands(ax, "x")
+
+    tell = [int(np.argmin(np.abs(shares - share))) for share in (0.5, 0.9)]
+    half, most = (number(float(sizes[0][place])) for place in tell)
+    alt = (
+        f"How large errors are: of this model half are below {half} and nine in ten below {most}; "
+        f"of guessing {number(float(sizes[-1][tell[0]]))} and {number(float(sizes[-1][tell[1]]))}."
+    )
+    return draw("Sizes of errors", alt, into, (4.6, 3.7))
 
 
 def _correlation(a: Array, b: Array) -> float:
@@ -240,9 +267,9 @@ def _precision_recall(found: OuterErrors) -> Drawing:
 
 
 def columns_figure(
-    names: Sequence[str], values: Array, spread: Array | None, label: str
+    names: Sequence[str], values: Array, spread: Array | None, label: str, *, of: int
 ) -> Drawing:
-    """Bars of the columns that matter most, the first at the top."""
+    """Bars of the columns that matter most, among ``of``, the first at the top."""
 
     def into(ax: Any) -> None:
         places = np.arange(len(names))[::-1]
@@ -256,7 +283,9 @@ def columns_figure(
         f"{name} {number(float(v), 2)}" for name, v in zip(names, values, strict=True)
     )
     size = (4.6, max(1.5, 0.7 + 0.26 * len(names)))
-    return draw("Columns that matter", f"{label}: {listed}.", into, size)
+    left = f" {len(names)} of {of:,} columns are drawn." if of > len(names) else ""
+    said = f"{label[0].upper()}{label[1:]}: {listed}.{left}"
+    return draw("Columns that matter", said, into, size)
 
 
 def _short(text: str, most: int = 24) -> str:

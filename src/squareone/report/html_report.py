@@ -19,8 +19,8 @@ from ..tables import TableClassifier, TableRegressor
 from ..tables.encoded_rows import rows_of_table
 from ..version import __version__
 from .html_figures import Drawing, columns_figure, coverage_figure, errors_figures
-from .outer_errors import OuterErrors, left_out_errors, outer_errors
-from .table_checks import CODES, Check, checks_of_table
+from .outer_errors import PERMUTED_ROWS, OuterErrors, left_out_errors, outer_errors
+from .table_checks import CODES, Check, check_codes, checks_of_table, looked_at
 from .verdict import Verdict, number, percent, verdict_of
 
 __all__ = ["HtmlReport", "ReportFacts", "html", "html_of"]
@@ -29,8 +29,11 @@ __all__ = ["HtmlReport", "ReportFacts", "html", "html_of"]
 _COLUMNS, _TRIALS, _SUSPECTS, _CLASSES = 20, 8, 15, 12
 # Levels, and classes, with fewer rows are not named.
 _FEWEST = 10
-#: Coverages that are measured.
+#: Coverages that are measured, and the one that is shown first.
 LEVELS = (0.5, 0.8, 0.9, 0.95)
+_TILE_LEVEL = 0.9
+# Shares of a class from which a cell of the confusion is darker.
+_SHADES = (0.01, 0.1, 0.3, 0.6)
 
 
 @dataclass
@@ -176,14 +179,6 @@ def html(
     return found
 
 
-def check_codes(codes: Sequence[str]) -> None:
-    """Refuse what is no code of a check."""
-    unknown = sorted(set(codes) - set(CODES))
-    if unknown:
-        msg = f"{', '.join(unknown)}: codes of checks are {', '.join(CODES)}"
-        raise ValueError(msg)
-
-
 def html_of(
     model: Any,
     X: Any,
@@ -206,9 +201,7 @@ def html_of(
         m = len(model.center_indices_)
         approximate = f"The model is an approximation: {m:,} of {y.size:,} rows carry coefficients."
     verdict = verdict_of(outer, facts.target, approximate)
-    checks = checks_of_table(
-        X, y, outer, model, positions=positions, ignore=ignore, ordered=facts.ordered
-    )
+    checks = checks_of_table(X, y, outer, model, ignore=ignore, ordered=facts.ordered)
     named = replace(outer, classes=tuple(_class_names(outer)))
     names, shares, figure = _columns(model, outer)
     suspects = _suspects(model, X, y, outer, positions, show_rows=show_rows)
@@ -216,7 +209,9 @@ def html_of(
         "version": __version__,
         "facts": facts,
         "outer": outer,
+        "outer_names": named.classes,
         "verdict": verdict,
+        "tiles": _tiles(outer),
         "errors": _errors(outer),
         "figures": errors_figures(named, facts.target),
         "coverage": _coverage(outer),
@@ -226,11 +221,14 @@ def html_of(
         "columns_left": max(0, len(names) - _COLUMNS),
         "columns_figure": figure,
         "permuted": bool(outer.permuted),
+        "metric": _metric(model),
+        "dealt": _dealt(outer, len(names)),
         "encoded": _encoded(model, show_rows=show_rows),
         "suspects": suspects,
         "choice": _choice(model),
         "checks": checks,
         "ignored": [code for code in CODES if code in ignore],
+        "looked": looked_at(y.size),
         "codes": CODES,
         "plan": repr(model.plan_),
         "kernel": str(model.kernel_) if _short_enough(model) else type(model.kernel_).__name__,
@@ -297,7 +295,29 @@ def _errors(outer: OuterErrors) -> dict[str, Any]:
         if binary:
             row.append(_area(outer, values))
         rows.append(row)
-    return {"heads": heads, "rows": rows, "explained": percent(outer.explained)}
+    sizes = np.array([outer.error(values)[0] for _, values in rivals])
+    amounts = (100 * sizes / (sizes.max() or 1.0)).round(1).tolist()
+    explained = percent(outer.explained)
+    return {"heads": heads, "rows": rows, "amounts": amounts, "explained": explained}
+
+
+def _tiles(outer: OuterErrors) -> list[tuple[str, str, str]]:
+    """Names, figures and what is said beside them, of the numbers that are looked at first."""
+    shown: Callable[[float], str] = number if outer.task == "regression" else percent
+    error, spread = outer.error(outer.model)
+    tiles = [
+        ("this model", shown(error), f"± {shown(spread)}"),
+        ("guessing", shown(outer.error(outer.guess)[0]), ""),
+    ]
+    if outer.trees is not None:
+        tiles.append(("boosted trees", shown(outer.error(outer.trees)[0]), ""))
+    seen = outer.coverage(_TILE_LEVEL) if outer.task == "regression" else None
+    if seen is not None:
+        tiles.append((f"{_TILE_LEVEL:.0%} intervals cover", f"{seen[0]:.1%}", ""))
+    if outer.task == "classification" and len(outer.classes) == 2:
+        tiles.append(("area under ROC", _area(outer, outer.model), ""))
+    tiles.append(("explained", percent(outer.explained), ""))
+    return tiles
 
 
 def _area(outer: OuterErrors, values: Array) -> str:
@@ -350,10 +370,16 @@ def _confusion(outer: OuterErrors) -> dict[str, Any] | None:
     names = [outer.classes[j] for j in named]
     if others:
         names.append(f"{others:,} other{'s' * (others > 1)}")
-    return {
-        "names": names,
-        "rows": [(name, row.tolist()) for name, row in zip(names, table, strict=True)],
-    }
+    shares = table / np.maximum(table.sum(axis=1, keepdims=True), 1)
+    rows = []
+    for i, name in enumerate(names):
+        cells = []
+        for j in range(size):
+            shade = int(np.searchsorted(_SHADES, shares[i, j], side="right"))
+            kind = "right" if i == j else "wrong"
+            cells.append((int(table[i, j]), f"{kind}{shade}" if shade else ""))
+        rows.append((name, cells))
+    return {"names": names, "rows": rows}
 
 
 def _columns(model: Any, outer: OuterErrors) -> tuple[list[str], list[list[str]], Drawing | None]:
@@ -372,10 +398,10 @@ def _columns(model: Any, outer: OuterErrors) -> tuple[list[str], list[list[str]]
             [outer.permuted[name][1] / loss for name in top if name in outer.permuted]
         )
         label = "rise of the error, times itself"
-        figure = columns_figure(top[: values.size], values, spread, label)
+        figure = columns_figure(top[: values.size], values, spread, label, of=len(order))
         cells = [
             [
-                f"{outer.permuted[name][0] / loss:,.2f} ± {outer.permuted[name][1] / loss:,.2f}"
+                f"{outer.permuted[name][0] / loss:z,.2f} ± {outer.permuted[name][1] / loss:,.2f}"
                 if name in outer.permuted
                 else "not dealt anew",
                 percent(float(slopes[name])),
@@ -388,8 +414,31 @@ def _columns(model: Any, outer: OuterErrors) -> tuple[list[str], list[list[str]]
     drawn: Drawing | None = None
     if top:
         values = np.array([100 * slopes[name] for name in top])
-        drawn = columns_figure(top, values, None, "share of how much predictions move, per cent")
+        label = "share of how much predictions move, per cent"
+        drawn = columns_figure(top, values, None, label, of=len(order))
     return order, [[percent(float(slopes[name]))] for name in order], drawn
+
+
+def _metric(model: Any) -> str:
+    """What the shares of columns are of, in words."""
+    rounds = int(getattr(model, "rounds_", 0))
+    if rounds:
+        return (
+            "the diagonal of the metric that the kernel has learned in "
+            f"{rounds} round{'s' * (rounds > 1)}, from the slopes of the model"
+        )
+    return "the slopes of the model; the kernel has learned no metric"
+
+
+def _dealt(outer: OuterErrors, columns: int) -> str:
+    """What was left out where columns were dealt anew."""
+    said = []
+    if len(outer.permuted) < columns:
+        said.append(f"{len(outer.permuted):,} of {columns:,} columns were dealt anew")
+    largest = int(np.unique(outer.folds, return_counts=True)[1].max())
+    if largest > PERMUTED_ROWS:
+        said.append(f"{PERMUTED_ROWS:,} of {largest:,} outer rows were taken for that")
+    return f"{'; '.join(said).capitalize()}." if said else ""
 
 
 def _encoded(model: Any, *, show_rows: bool) -> dict[str, Any]:
@@ -413,21 +462,19 @@ def _suspects(
     """Rows whose targets models that have not seen them believe least."""
     order, strange = suspicion(outer)
     order = order[: min(_SUSPECTS, order.size)]
-    rows = []
+    regression = outer.task == "regression"
+    most = float(strange[order].max()) or 1.0
+    rows, cells = [], []
     places = outer.rows if positions is None else np.searchsorted(positions, outer.rows)
     for j in order:
-        cells: list[str] = [f"{outer.rows[j] + 1:,}"]
-        if outer.task == "regression":
-            cells.append(f"{strange[j]:,.1f} times the usual error")
-        else:
-            cells.append(f"{percent(1 - strange[j])} for its own class")
+        row = f"{outer.rows[j] + 1:,}"
+        doubt = f"{strange[j]:,.1f}" if regression else percent(1.0 - strange[j])
+        amount = round(100.0 * float(strange[j]) / most, 1)
+        rows.append({"number": row, "doubt": doubt, "amount": amount})
         if show_rows:
-            cells += _shown_row(model, X, y, outer, int(places[j]), int(j))
-        rows.append(cells)
-    heads = ["row", "how little it is believed"]
-    if show_rows:
-        heads += ["target", "predicted", "columns that matter most"]
-    return {"heads": heads, "rows": rows, "of": outer.rows.size}
+            cells.append([row, *_shown_row(model, X, y, outer, int(places[j]), int(j))])
+    what = "the error in times the usual one" if regression else "the probability of its own class"
+    return {"rows": rows, "cells": cells, "what": what, "of": outer.rows.size}
 
 
 def suspicion(outer: OuterErrors) -> tuple[Array, Array]:
@@ -485,13 +532,21 @@ def _choice(model: Any) -> dict[str, Any]:
         rows.append(
             (
                 kernel.replace("()", ""),
-                f"learned, {rounds} rounds" if rounds else "none",
+                _learned(rounds, float(trials["power"][i])),
                 scalings[min(int(trials["preparation"][i]), len(scalings) - 1)],
                 number(float(-trials["score"][i])),
                 i == chosen,
             )
         )
     return {"rows": rows, "of": int(last.size), "stage_rows": int(trials["rows"][chosen])}
+
+
+def _learned(rounds: int, power: float) -> str:
+    """A metric, in words."""
+    if not rounds:
+        return "none"
+    root = ", its root" if power == 0.5 else ""
+    return f"learned in {rounds} round{'s' * (rounds > 1)}{root}"
 
 
 def _short_enough(model: Any) -> bool:

@@ -165,7 +165,7 @@ def _lines(trials: dict[str, Array], last: Array, scalings: list[str]) -> dict[s
 
     ``last`` (q,) are the numbers of the trials that are drawn.
     """
-    plain: dict[tuple[str, int], int] = {}
+    plain: dict[tuple[str, int], int | None] = {}
     learned: dict[tuple[str, int, float], list[int]] = {}
     for i in last:
         kernel, number = str(trials["kernel"][i]), int(trials["preparation"][i])
@@ -173,13 +173,16 @@ def _lines(trials: dict[str, Array], last: Array, scalings: list[str]) -> dict[s
             plain.setdefault((kernel, number), int(i))  # it comes once for every power
         else:
             learned.setdefault((kernel, number, float(trials["power"][i])), []).append(int(i))
+    for kernel, number, _ in learned:  # a sum has no trial without rounds
+        plain.setdefault((kernel, number), None)
     lines = {}
     for (kernel, number), first in plain.items():
         name = kernel.replace("sigma='auto'", "").replace(", )", ")").replace("()", "")
         powers = [key[2] for key in learned if key[:2] == (kernel, number)]
         for power in powers or [0.0]:
             rest = learned.get((kernel, number, power), [])
-            lines[f"{name}{_POWERS[power]}{scalings[number]}"] = [first, *rest]
+            group = rest if first is None else [first, *rest]
+            lines[f"{name}{_POWERS[power]}{scalings[number]}"] = group
     return lines
 
 

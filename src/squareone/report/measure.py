@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..arrays import Array
 from ..estimators.base import RegularisedLeastSquares
 from ..estimators.orols import OrthogonalLeastSquares
+from ..estimators.svm_classifier import SVMClassifier
 
 _LIKELIHOOD = "marginal_likelihood"
 _CRITERIA = {
@@ -52,6 +53,19 @@ def fitted_greedy(estimator: Any, function: str) -> OrthogonalLeastSquares:
         msg = (
             f"{function} reports on a fitted OROLSRegressor or OROLSClassifier, alone or at the "
             f"end of a pipeline or search, got {type(estimator).__name__}"
+        )
+        raise TypeError(msg)
+    check_is_fitted(inner)
+    return inner
+
+
+def fitted_svm(estimator: Any, function: str) -> SVMClassifier:
+    """The fitted support vector machine, at the end of a pipeline or search if need be."""
+    inner, _ = _last_step(estimator, None)
+    if not isinstance(inner, SVMClassifier):
+        msg = (
+            f"{function} reports on a fitted SVMClassifier, alone or at the end of a pipeline or "
+            f"search, got {type(estimator).__name__}"
         )
         raise TypeError(msg)
     check_is_fitted(inner)

@@ -17,15 +17,20 @@ import numpy as np
 from sklearn.base import clone
 
 from ..arrays import Array
+from ..rows.mapped_table import is_mapped
 from ..tables.encoded_rows import rows_of_table
 from ..tables.table_encoder import TableEncoder
 
-__all__ = ["OuterErrors", "left_out_errors", "outer_errors", "outer_folds"]
+__all__ = ["OuterErrors", "fitted_to", "left_out_errors", "outer_errors", "outer_folds"]
 
 #: Rows up to which there are five folds; beyond, a fifth of the rows is held out, at most so many.
 MOST_FOLDED, MOST_OUTER, N_FOLDS = 5000, 10_000, 5
-# Columns, and rows of a fold, whose values are permuted; times each is.
-_PERMUTED, _PERMUTED_ROWS = 40, 1000
+#: Rows of a fold in which columns are dealt anew, and columns for which that is done.
+PERMUTED_ROWS, _PERMUTED = 1000, 40
+# Rows up to which all is chosen by folds of whole groups.
+_GROUPED_ROWS = 20_000
+# Rows of a table on the disk from which boosted trees learn.
+_TREE_ROWS = 200_000
 # Parts of the outer rows of which each is covered by intervals from the others.
 _COVERAGE_PARTS = 5
 #: The rival beside guessing.
@@ -224,6 +229,27 @@ def _each(y: Array, count: int) -> bool:
     return bool(np.unique(y, return_counts=True)[1].min() >= count)
 
 
+def fitted_to(
+    estimator: Any, X: Any, y: Array, weights: Array | None = None, groups: Array | None = None
+) -> Any:
+    """An estimator of tables, fitted; with groups it chooses by folds of whole ones.
+
+    Otherwise a row that is left out would be known by heart from the others of its group, and the
+    choice be one that knows rows by heart. Beyond 20,000 rows that is left undone: the error shows
+    what it costs.
+    """
+    count = 0 if groups is None else np.unique(groups).size
+    if count < 2 or y.size > _GROUPED_ROWS or estimator.cv is not None:
+        return estimator.fit(X, y, sample_weight=weights)
+    from sklearn.model_selection import GroupKFold
+
+    estimator.set_params(cv=GroupKFold(min(N_FOLDS, count)))
+    try:
+        return estimator.fit(X, y, sample_weight=weights, groups=groups)
+    finally:
+        estimator.set_params(cv=None)  # a splitter cannot be saved
+
+
 def outer_errors(
     estimator: Any,
     X: Any,
@@ -260,6 +286,8 @@ def outer_errors(
     **Cost**: five whole fits, or one beyond 5,000 rows.
     """
     folds, how = outer_folds(y, task, groups=groups, order=order, seed=seed)
+    if is_mapped(X) and folds[0][0].size > _TREE_ROWS:
+        how = f"{how}; boosted trees have learned from {_TREE_ROWS:,} of the other rows"
     classes: Any = None
     codes: Any = None
     if task == "classification":
@@ -271,7 +299,7 @@ def outer_errors(
         tell(f"outer part {number + 1} of {len(folds)}: {train.size:,} rows teach")
         if classes is not None and np.unique(codes[train]).size < 2:
             continue
-        part = _part(estimator, X, y, codes, classes, train, test, weights, seconds)
+        part = _part(estimator, X, y, codes, classes, train, test, weights, groups, seconds)
         part |= {"rows": test, "folds": np.full(test.size, number)}
         parts.append(part)
         if permute:
@@ -315,6 +343,7 @@ def _part(
     train: Array,
     test: Array,
     weights: Array | None,
+    groups: Array | None,
     seconds: dict[str, float],
 ) -> dict[str, Any]:
     """Predictions of the rows ``test`` by model, guess and trees of the rows ``train``."""
@@ -323,7 +352,8 @@ def _part(
     started = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # those of the fit to all rows are shown
-        fitted = clone(estimator).fit(learn, y[train], sample_weight=some)
+        together = None if groups is None else groups[train]
+        fitted = fitted_to(clone(estimator), learn, y[train], some, together)
         found: dict[str, Any] = {"fitted": fitted, "threshold": None}
         if classes is None:
             found["model"] = np.asarray(fitted.predict(new), np.float64)
@@ -356,6 +386,10 @@ def _trees(learn: Any, new: Any, y: Array, classes: Any, weights: Array | None) 
     """What boosted trees predict of the rows ``new``, on columns encoded by the others."""
     from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
+    if is_mapped(learn) and y.size > _TREE_ROWS:
+        some = np.sort(np.random.default_rng(0).choice(y.size, _TREE_ROWS, replace=False))
+        learn, y = rows_of_table(learn, some), y[some]
+        weights = None if weights is None else weights[some]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         task = "regression" if classes is None else "classification"
@@ -381,7 +415,7 @@ def _permuted(
 ) -> dict[str, Array]:
     """How much larger the losses of rows are if a column's values are dealt anew."""
     rng = np.random.default_rng(seed)
-    some = test if test.size <= _PERMUTED_ROWS else rng.choice(test, _PERMUTED_ROWS, replace=False)
+    some = test if test.size <= PERMUTED_ROWS else rng.choice(test, PERMUTED_ROWS, replace=False)
     encoder = fitted.encoder_
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

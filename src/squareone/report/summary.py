@@ -114,6 +114,9 @@ def _table(estimator: Any, n: int, d: int | None, lines: dict[str, str]) -> str:
     """Two columns below a title; ``d`` is None where the kernel was given."""
     width = max(map(len, lines)) + 2
     features = "" if d is None else f", {d:,} feature{'s' * (d != 1)}"
+    if estimator._takes_tables:
+        columns = estimator.n_features_in_
+        features = f", {columns:,} column{'s' * (columns != 1)} encoded as{features[1:]}"
     title = f"{type(estimator).__name__} fitted to {n:,} rows{features}"
     return "\n".join([title, *(f"  {name:<{width}}{text}" for name, text in lines.items())])
 

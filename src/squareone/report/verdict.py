@@ -23,11 +23,12 @@ class Verdict:
     Attributes
     ----------
     headline : str
-        One sentence: what is predicted and how far off that is.
+        One sentence: what is predicted, how far off that is, how sure, and how far off guessing
+        and boosted trees are.
     guessing : str
-        How that compares with guessing.
+        Whether it is better than guessing, and by how much.
     trees : str
-        And with boosted trees; empty where nobody looked.
+        Whether it is better than boosted trees; empty where nobody looked.
     caveat : str
         That the figures are optimistic, or the model approximate; empty otherwise.
     useful : bool
@@ -48,65 +49,66 @@ class Verdict:
 
 def verdict_of(found: OuterErrors, target: str, approximate: str = "") -> Verdict:
     """The errors in words; ``approximate`` says what of the model is an approximation."""
-    error, spread = found.error(found.model)
-    guess, _ = found.error(found.guess)
-    if found.task == "regression":
-        headline = (
-            f"Predictions of {target} are off by {number(error)} (± {number(spread, 2)}, root mean "
-            f"square) in rows the model has not seen."
-        )
-        rival, off = "the mean", number(guess)
-    else:
-        headline = (
-            f"Predictions of {target} are wrong in {percent(error)} (± {percent(spread)}) of rows "
-            "the model has not seen."
-        )
-        rival, off = "the commonest class", percent(guess)
     gain, doubt = found.compared(found.guess)
     worth = float(found.losses(found.guess).mean())
     useful = gain > _SURE * doubt
-    verb = "is off by" if found.task == "regression" else "is wrong in"
+    rival = "the mean" if found.task == "regression" else "the commonest class"
+    explained = _share(found.explained)
     if useful:
-        share = _share(found.explained)
-        explained = f", and {share} of the squared error of that guess is explained"
-        guessing = f"Always guessing {rival} {verb} {off}{explained}."
-        if found.task == "classification" and error >= guess - _SURE * spread:
+        guessing = f"Of the squared error of guessing, {explained} is explained."
+        if found.task == "classification" and not _decides_better(found):
             guessing = (
-                f"Always guessing {rival} {verb} {off}: decisions are hardly better, but "
-                f"probabilities are, of whose squared error {_share(found.explained)} is explained."
+                "Decisions are hardly better than guessing, but probabilities are: of their "
+                f"squared error {explained} is explained."
             )
     elif gain < -_SURE * doubt:
-        guessing = f"That is worse than always guessing {rival}, which {verb} {off}: do not use it."
+        guessing = f"That is worse than always guessing {rival}: do not use it."
     elif doubt > _VAGUE * worth:
         guessing = (
-            f"There are too few rows to tell whether that is better than always guessing {rival}, "
-            f"which {verb} {off}."
+            f"There are too few rows to tell whether that is better than always guessing {rival}."
         )
     else:
         guessing = (
-            f"That is no better than always guessing {rival}, which {verb} {off}: the columns say "
-            f"next to nothing about {target}."
+            f"That is no better than always guessing {rival}: the columns say next to nothing "
+            f"about {target}."
         )
     caveat = ""
     if found.optimistic:
         caveat = "These figures are optimistic: the choice was made by this number."
     if approximate:
         caveat = f"{caveat} {approximate}".strip()
-    return Verdict(headline, guessing, _against_trees(found), caveat, useful)
+    return Verdict(_headline(found, target), guessing, _against_trees(found), caveat, useful)
+
+
+def _headline(found: OuterErrors, target: str) -> str:
+    """What is predicted, how far off, how sure, and how far off guessing and boosted trees are."""
+    error, spread = found.error(found.model)
+    guess, _ = found.error(found.guess)
+    if found.task == "regression":
+        off = f"off by {number(error)} (± {number(spread, 2)}, root mean square) in rows"
+        rivals = f"always guessing the mean is off by {number(guess)}"
+    else:
+        off = f"wrong in {percent(error)} (± {percent(spread)}) of rows"
+        rivals = f"always guessing the commonest class is wrong in {percent(guess)}"
+    if found.trees is not None:
+        trees, _ = found.error(found.trees)
+        by = f"by {number(trees)}" if found.task == "regression" else f"in {percent(trees)}"
+        rivals = f"{rivals} and boosted trees {by}"
+    return f"Predictions of {target} are {off} the model has not seen, where {rivals}."
+
+
+def _decides_better(found: OuterErrors) -> bool:
+    error, spread = found.error(found.model)
+    return error < found.error(found.guess)[0] - _SURE * spread
 
 
 def _against_trees(found: OuterErrors) -> str:
     if found.trees is None:
         return ""
-    error, _ = found.error(found.trees)
     gain, doubt = found.compared(found.trees)
-    if found.task == "regression":
-        said = f"Boosted trees are off by {number(error)}"
-    else:
-        said = f"Boosted trees are wrong in {percent(error)}"
     if abs(gain) <= _SURE * doubt:
-        return f"{said}: which of the two is better cannot be told from these rows."
-    return f"{said}: this model is {'better' if gain > 0 else 'worse'}, beyond chance."
+        return "Whether this model or boosted trees are better cannot be told from these rows."
+    return f"This model is {'better' if gain > 0 else 'worse'} than boosted trees, beyond chance."
 
 
 def _share(explained: float) -> str:

@@ -13,7 +13,7 @@ from .sparse import SparseRows, canonical
 from .stream import Stream
 from .stream_views import StreamedRows, StreamSubset
 from .svmlight import SVMLightRows
-from .table_files import ArrowRows, CSVRows, ParquetRows, TableRows
+from .table_files import ArrowRows, CSVRows, ParquetRows
 from .write import BlockWriter, save_rows
 
 __all__ = [
@@ -30,7 +30,6 @@ __all__ = [
     "Stream",
     "StreamSubset",
     "StreamedRows",
-    "TableRows",
     "canonical",
     "open_rows",
     "rows_of",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from scipy.sparse import csr_array
 
 from ..arrays import Array, blocks
 from ..threads import for_each
+from .block_sums import Keeper, Start, Watcher, block_lengths, sum_over_blocks
 
 
 class Lifted(ABC):
@@ -112,7 +113,11 @@ class Rows(KernelRows):
     ----------
     X : array (n, d), CSR matrix or Stream
         As they came: never changed, and never copied as a whole unless somebody asks for that.
+    by_tasks : bool
+        Whether they are elsewhere, and questions go to them as tasks of Dask.
     """
+
+    by_tasks: bool = False
 
     @property
     @abstractmethod
@@ -193,10 +198,44 @@ class Rows(KernelRows):
         """
         return budget
 
-    def row_blocks(self, size: int) -> Iterator[tuple[slice, Rows]]:
-        """All rows in order, at most ``size`` of them at a time."""
-        for rows in blocks(self.shape[0], size):
+    def row_blocks(self, size: int, within: int | None = None) -> Iterator[tuple[slice, Rows]]:
+        """All rows in order, at most ``size`` of them at a time.
+
+        No block has rows on both sides of a multiple of ``within``.
+        """
+        n, start = self.shape[0], 0
+        lengths = block_lengths(size, within or size)
+        while start < n:
+            rows = slice(start, min(start + next(lengths), n))
             yield rows, self[rows]
+            start = rows.stop
+
+    def sum_over_blocks(
+        self,
+        start: Start,
+        beside: Sequence[Array | None] = (),
+        *,
+        size: int,
+        watch: Watcher | None = None,
+        keeper: Keeper | None = None,
+    ) -> Array:
+        """The sum that ``start()`` accumulates over all rows, in blocks of at most ``size`` rows.
+
+        Groups of rows are added in a tree, wherever the rows are: see :mod:`.block_sums`.
+
+        Parameters
+        ----------
+        start : callable
+            Makes an :class:`~squareone.rows.block_sums.Accumulator`.
+        beside : sequence of array (n, …) or None
+            What else belongs to the rows.
+        size : int
+        watch : callable, optional
+            Told how many rows have been summed.
+        keeper : Keeper, optional
+            Keeps the sums on the way, and gives back those of an earlier attempt.
+        """
+        return sum_over_blocks(self, start, beside, size=size, watch=watch, keeper=keeper)
 
     @abstractmethod
     def astype(self, dtype: np.dtype) -> Rows:

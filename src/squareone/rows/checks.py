@@ -58,6 +58,14 @@ def import_extra(module: str, purpose: str) -> Any:
         raise ImportError(msg, name=needed) from error
 
 
+# --- collections of Dask ---
+
+
+def is_dask(X: Any) -> bool:
+    """Whether it is an array or a frame of Dask: nothing of Dask is imported to find out."""
+    return all(hasattr(type(X), name) for name in ("__dask_graph__", "to_delayed", "ndim"))
+
+
 # --- types of numbers ---
 
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))

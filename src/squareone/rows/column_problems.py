@@ -277,7 +277,8 @@ def refuse_missing(
 
     Where not one of them is, ``none_of_them`` says what the reason may be.
     """
-    missing = [name for name in names if name not in set(there)]
+    known = set(there)
+    missing = [name for name in names if name not in known]
     if not missing:
         return
     wanted = []

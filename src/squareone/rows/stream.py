@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from typing import Any, NoReturn, TypeVar
@@ -13,6 +13,7 @@ from scipy.sparse import csr_array, issparse, vstack
 
 from ..arrays import Array
 from .base import rows_of
+from .block_sums import block_lengths
 from .checks import as_floats, first_not_finite
 from .column_problems import column_problems
 from .sparse import canonical
@@ -46,9 +47,13 @@ class Stream(ABC):
     dtype: np.dtype
     sparse: bool = False
     feature_names: list[str] | None = None
+    #: Whether tasks of Dask read them, where their results are not needed here.
+    by_tasks: bool = False
     _peak: float
     _starts: Array
 
+    #: Whether reading takes time, in which another thread can work.
+    _reads_ahead: bool = True
     #: What they are read from, and what to do where it has another length than it had.
     _source: str
     _remedy: str = "It was changed since it was opened: open it again"
@@ -58,6 +63,13 @@ class Stream(ABC):
     @abstractmethod
     def _read(self, size: int, pieces: Sequence[int]) -> Blocks:
         """Blocks of the rows of some pieces, ascending; of about ``size`` rows where it can."""
+
+    def _delayed(self, rows: slice) -> Any:
+        """Some consecutive rows as a task of Dask, whose result is a stream in memory.
+
+        Only rows on a cluster are asked.
+        """
+        raise NotImplementedError
 
     def _bounds(self) -> Array:
         """Where pieces that can be read without the others begin (p + 1,); n at the end."""
@@ -77,11 +89,13 @@ class Stream(ABC):
             self._stored = sum(int(block.nnz) for _, block in self.blocks(_LOOK))
         return self._stored
 
-    def blocks(self, size: int) -> Generator[tuple[slice, Any], None, None]:
+    def blocks(
+        self, size: int, within: int | None = None
+    ) -> Generator[tuple[slice, Any], None, None]:
         """One pass over the rows, in order: which rows they are, and an array (b, d) or CSR matrix.
 
-        Every block has ``size`` rows, the last one what is left. While the caller works on one,
-        another thread reads the next.
+        Every block has ``size`` rows, the last one what is left; with ``within`` a block ends at
+        every multiple of it, too. While the caller works on one, another thread reads the next.
 
         **Cost**: two blocks in memory, and what is read at once.
         """
@@ -89,7 +103,8 @@ class Stream(ABC):
             msg = f"size={size}: blocks of at least one row are expected"
             raise ValueError(msg)
         start = 0
-        with closing(_read_ahead(_regrouped(self._checked_blocks(size), size))) as coming:
+        items = _regrouped(self._checked_blocks(size), block_lengths(size, within or size))
+        with closing(_read_ahead(items) if self._reads_ahead else items) as coming:
             for block in coming:
                 rows = slice(start, start + block.shape[0])
                 yield rows, block
@@ -125,6 +140,10 @@ class Stream(ABC):
         kind = "sparse " if self.sparse else ""
         what = f"{n:,} row{'s' * (n != 1)}, {d:,} feature{'s' * (d != 1)}"
         return f"{type(self).__name__}({self._source}: {what}, {kind}{self.dtype.name})"
+
+    def workers(self) -> tuple[list[tuple[int, float]], float]:
+        """Threads and bytes of each worker that reads them, and the bytes of the largest chunk."""
+        return [], 0.0
 
     # --- how it is done ---
 
@@ -268,21 +287,21 @@ def _row_numbers(rows: Any, n: int) -> Array:
     return np.where(chosen < 0, chosen + n, chosen)
 
 
-def _regrouped(blocks: Blocks, size: int) -> Blocks:
-    """The rows of blocks of any length in blocks of ``size``, the last one shorter.
+def _regrouped(blocks: Blocks, lengths: Iterator[int]) -> Blocks:
+    """The rows of blocks of any length in blocks of these ``lengths``, the last one shorter.
 
     What is computed from them then does not depend on how a file happens to be cut. Rows are copied
     only where a block is made of several.
     """
     held: list[Any] = []
-    missing = size
+    missing = next(lengths)
     with closing(blocks):
         for block in blocks:
             rows, start = rows_of(block), 0
             while rows.shape[0] - start >= missing:
                 held.append(rows[start : start + missing].X if missing < rows.shape[0] else block)
                 yield stacked(held)
-                start, held, missing = start + missing, [], size
+                start, held, missing = start + missing, [], next(lengths)
             if start < rows.shape[0]:
                 held.append(rows[start:].X)
                 missing -= rows.shape[0] - start

@@ -12,11 +12,23 @@ import numpy as np
 
 from ..arrays import Array
 from .base import Rows, rows_of
+from .block_sums import AddedUp, Keeper, Start, Watcher, some_of
 from .column_problems import refuse_missing
 from .stream import Blocks, Stream, rows_among
 
 # Numbers in a block: large enough for products at full speed, small beside any machine's memory.
 _NUMBERS = 1_048_576
+# What a view of a stream has from it.
+_VIEWED = (
+    "_source",
+    "_remedy",
+    "_reads_ahead",
+    "by_tasks",
+    "shape",
+    "dtype",
+    "sparse",
+    "feature_names",
+)
 # Rows in a block: at least, and of sparse rows, which may have any number of features.
 _FEWEST, _SPARSE = 1024, 8192
 
@@ -47,7 +59,7 @@ class StreamedRows(Rows):
 
     def __init__(self, X: Stream) -> None:
         self.X = X
-        self.sparse = X.sparse
+        self.sparse, self.by_tasks = X.sparse, X.by_tasks
 
     @property
     def stored(self) -> int:
@@ -57,82 +69,113 @@ class StreamedRows(Rows):
         """Some of the rows, in memory."""
         return rows_of(self.X[rows])
 
-    def row_blocks(self, size: int) -> Iterator[tuple[slice, Rows]]:
-        for rows, block in self.X.blocks(size):
+    def row_blocks(self, size: int, within: int | None = None) -> Iterator[tuple[slice, Rows]]:
+        for rows, block in self.X.blocks(size, within):
             yield rows, rows_of(block)
 
-    def _blocks(self) -> Iterator[tuple[slice, Rows]]:
-        dense = max(_FEWEST, _NUMBERS // self.shape[1])
-        return self.row_blocks(_SPARSE if self.sparse else dense)
+    def sum_over_blocks(
+        self,
+        start: Start,
+        beside: Sequence[Array | None] = (),
+        *,
+        size: int,
+        watch: Watcher | None = None,
+        keeper: Keeper | None = None,
+    ) -> Array:
+        options: Any = {"size": size, "watch": watch, "keeper": keeper}
+        if not self.by_tasks:
+            return super().sum_over_blocks(start, beside, **options)
+        from .dask_tasks import sum_by_tasks  # imported late: Dask is an extra
+
+        return sum_by_tasks(self, start, beside, **options)
+
+    def _size(self) -> int:
+        """Rows in a block."""
+        return _SPARSE if self.sparse else max(_FEWEST, _NUMBERS // self.shape[1])
 
     # --- answers that are put together ---
 
-    def _filled(self, ask: Callable[[Rows], Array]) -> Array:
+    def answers(
+        self,
+        ask: Callable[..., Any],
+        beside: Sequence[Array | None] = (),
+        size: int | None = None,
+    ) -> Iterator[tuple[slice, Any]]:
+        """What ``ask`` answers of every block, and of what lies beside it, in order.
+
+        Where the rows are read by tasks it can be pickled.
+        """
+        size = size or self._size()
+        if self.by_tasks:
+            from .dask_tasks import answers_of_tasks  # imported late: Dask is an extra
+
+            yield from answers_of_tasks(self, ask, beside, size)
+            return
+        for rows, block in self.row_blocks(size):
+            yield rows, ask(block, *some_of(beside, rows))
+
+    def filled(
+        self,
+        ask: Callable[..., Array],
+        beside: Sequence[Array | None] = (),
+        size: int | None = None,
+    ) -> Array:
         """Answers (b,) or (b, t) of the blocks below each other."""
         result: Array | None = None
-        for rows, block in self._blocks():
-            part = ask(block)
+        for rows, part in self.answers(ask, beside, size):
             if result is None:
                 result = np.empty((self.shape[0], *part.shape[1:]), part.dtype)
             result[rows] = part
         assert result is not None  # a stream has rows
         return result
 
-    def _summed(self, ask: Callable[[slice, Rows], Array]) -> Array:
-        """The sum of the answers, in float64, in the type they have."""
-        total: Array | None = None
-        for rows, block in self._blocks():
-            part = ask(rows, block)
-            if total is None:
-                total, dtype = part.astype(np.float64), part.dtype
-            else:
-                total += part
-        assert total is not None  # a stream has rows
-        return total.astype(dtype, copy=False)
+    def _summed(self, ask: Callable[..., Array], *beside: Array | None) -> Array:
+        """The sum of the answers, in float64."""
+        return self.sum_over_blocks(partial(AddedUp, ask), beside, size=self._size())
 
     def dense(self) -> Array:
-        return self._filled(lambda block: block.dense())
+        return self.filled(methodcaller("dense"))
 
     def constants(self) -> Array:
-        parts = (block.constants() for _, block in self._blocks())
+        parts = (part for _, part in self.answers(methodcaller("constants")))
         return reduce(lambda one, other: np.where(one == other, one, np.nan), parts)
 
     def everywhere(self) -> Array:
         if not self.sparse:
             return super().everywhere()
-        return reduce(np.intersect1d, (block.everywhere() for _, block in self._blocks()))
+        parts = (part for _, part in self.answers(methodcaller("everywhere")))
+        return reduce(np.intersect1d, parts)
 
     def peak(self) -> float:
         """Remembered by the stream: everybody asks for it first."""
         if not hasattr(self.X, "_peak"):
-            self.X._peak = max(block.peak() for _, block in self._blocks())
+            self.X._peak = max(part for _, part in self.answers(methodcaller("peak")))
         return self.X._peak
 
     def mean(self, shares: Array | None = None) -> Array:
-        n = self.shape[0]
         if shares is None:
-            return self._summed(lambda rows, block: block.mean() * (block.shape[0] / n))
-        return self._summed(lambda rows, block: block.mean(shares[rows]))
+            return self._summed(partial(_share_of_mean, self.shape[0]))
+        return self._summed(_weighted_mean, shares)
 
     def squares(self) -> Array:
-        return self._filled(lambda block: block.squares())
+        return self.filled(methodcaller("squares"))
 
     def product(self, V: Array) -> Array:
-        return self._filled(lambda block: block.product(V))
+        return self.filled(methodcaller("product", V))
 
     def transposed_product(self, U: Array) -> Array:
-        return self._summed(lambda rows, block: block.transposed_product(U[rows]))
+        found = self._summed(_transposed_product, U)
+        return found.astype(np.result_type(self.dtype, U), copy=False)
 
     def times(self, V: Array, mean: Array) -> Array:
-        return self._filled(lambda block: block.times(V, mean))
+        return self.filled(methodcaller("times", V, mean))
 
     def transposed_times(self, U: Array, mean: Array) -> Array:
-        return self._summed(lambda rows, block: block.transposed_times(U[rows], mean))
+        found = self._summed(partial(_transposed_times, mean), U)
+        return found.astype(self.dtype, copy=False)
 
     def gram(self, mean: Array, factor: float, root: Array | None) -> Array:
-        return self._summed(
-            lambda rows, block: block.gram(mean, factor, None if root is None else root[rows])
-        )
+        return self._summed(partial(_gram, mean, factor), root)
 
     # --- other rows, made in every pass ---
 
@@ -170,12 +213,35 @@ class StreamedRows(Rows):
     city_block = _refused("city_block")
 
 
+# What is asked of a block, and of what lies beside it.
+
+
+def _share_of_mean(n: int, block: Rows) -> Array:
+    return block.mean() * (block.shape[0] / n)
+
+
+def _weighted_mean(block: Rows, shares: Array) -> Array:
+    return block.mean(shares)
+
+
+def _transposed_product(block: Rows, U: Array) -> Array:
+    return block.transposed_product(U)
+
+
+def _transposed_times(mean: Array, block: Rows, U: Array) -> Array:
+    return block.transposed_times(U, mean)
+
+
+def _gram(mean: Array, factor: float, block: Rows, root: Array | None) -> Array:
+    return block.gram(mean, factor, root)
+
+
 class _StreamView(Stream):
     """Rows made from those of another stream, like it but for the attributes that ``changed``."""
 
     def __init__(self, rows: Stream, **changed: Any) -> None:
         self._rows = rows
-        for name in ("_source", "_remedy", "shape", "dtype", "sparse", "feature_names"):
+        for name in _VIEWED:
             setattr(self, name, changed.get(name, getattr(rows, name)))
 
 
@@ -188,7 +254,20 @@ class TransformedStream(_StreamView):
 
     def __init__(self, rows: Stream, make: Callable[[Rows], Rows], **changed: Any) -> None:
         super().__init__(rows, **changed)
-        self._make = make
+        self._make, self._changed = make, changed
+        self._task: Any = None
+
+    def _delayed(self, rows: slice) -> Any:
+        from .dask_tasks import as_task, later
+
+        if self._task is None:  # what they are made with may be large: one task for all groups
+            self._task = as_task(self._make)
+        changed = {**self._changed, "shape": (rows.stop - rows.start, self.shape[1])}
+        return later(_view, self._rows._delayed(rows), self._task, changed)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without tasks, which belong to a scheduler."""
+        return {**self.__dict__, "_task": None}
 
     def _bounds(self) -> Array:
         return self._rows._bounds()
@@ -209,12 +288,28 @@ class StreamSubset(_StreamView):
         super().__init__(rows, shape=(numbers.size, rows.shape[1]))
         self._chosen = numbers
 
+    def _delayed(self, rows: slice) -> Any:
+        from .dask_tasks import later
+
+        numbers = self._chosen[rows]
+        within = slice(int(numbers[0]), int(numbers[-1]) + 1)
+        return later(StreamSubset, self._rows._delayed(within), numbers - within.start)
+
     def _read(self, size: int, pieces: Sequence[int]) -> Blocks:
         with closing(self._rows._checked_blocks(size)) as blocks:
             yield from rows_among(blocks, self._chosen)
 
     def _take(self, wanted: Array) -> Any:
         return self._rows._take(self._chosen[wanted])
+
+
+def some_rows(X: Any, numbers: Array) -> Any:
+    """Rows ``numbers`` (m,), ascending, of an array, a CSR matrix or a stream (not read)."""
+    return StreamSubset(X, numbers) if isinstance(X, Stream) else X[numbers]
+
+
+def _view(rows: Stream, make: Callable[[Rows], Rows], changed: dict[str, Any]) -> Stream:
+    return TransformedStream(rows, make, **changed)
 
 
 def with_columns(X: Any, names: Sequence[str], source: str) -> Any:

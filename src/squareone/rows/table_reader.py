@@ -7,8 +7,10 @@ dates and gaps.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import io
+import math
 import os
 import shutil
 import tempfile
@@ -20,12 +22,15 @@ from typing import Any, BinaryIO
 
 from ..errors import TableFileError
 from .checks import import_extra
+from .mapped_table import map_batches, map_text
 from .table_text import TextFormat, find_format, line_of_row, ragged_line
 
 __all__ = ["TableFile", "read_table"]
 
 # Bytes from whose contents the format is found, and that are hashed or copied at once.
 _SAMPLE, _CHUNK = 1 << 20, 1 << 20
+# Times that a compressed file grows, about.
+_UNPACKED = 4
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 _ARCHIVES = {b"PK\x03\x04": "a zip archive or an Excel workbook", b"\xd0\xcf\x11\xe0": "a workbook"}
 #: Suffixes that are left away to name what belongs to a table.
@@ -121,6 +126,7 @@ def read_table(
     decimal: str | None = None,
     header_lines: int | None = None,
     words: Sequence[str] = (),
+    memory: float = math.inf,
 ) -> TableFile:
     r"""Read a table as people have it: the format is found, and can be said.
 
@@ -135,6 +141,8 @@ def read_table(
         Lines before the first row, of which the first has the names; 0 where there are none.
     words : sequence of str
         Columns of text that are to stay as they are written, numbers too.
+    memory : float
+        Bytes that the table may take; one that may take more is mapped from the disk.
 
     Returns
     -------
@@ -147,7 +155,8 @@ def read_table(
 
     Notes
     -----
-    **Cost**: a pass for the hash and one for the values; in memory is the table.
+    **Cost**: a pass for the hash and one for the values; in memory is the table, unless it is
+    mapped, which takes as many bytes in the folder for temporary files.
 
     Examples
     --------
@@ -165,10 +174,12 @@ def read_table(
         remedy = "a line of names and rows below are expected"
         raise TableFileError(source.name, "the file is empty", remedy)
     form = None
+    mapped = source.size * (_UNPACKED if source.compression else 1) > memory
     if sample.startswith(b"PAR1"):
-        kind, table = "Parquet", _parquet(source)
+        mapped = mapped or source.size * _UNPACKED > memory
+        kind, table = "Parquet", _parquet(source, mapped=mapped)
     elif sample.startswith(b"ARROW1"):
-        kind, table = "Arrow", _arrow(source)
+        kind, table = "Arrow", _arrow(source, mapped=mapped)
     else:
         _refuse_archives(sample, source.name)
         kind = "text"
@@ -182,11 +193,11 @@ def read_table(
             header_lines=header_lines,
         )
         try:
-            table = _parsed(source, form, words)
+            table = _parsed(source, form, words, mapped=mapped)
         except _EncodingError as error:
             if encoding is not None or form.encoding == "cp1252":
                 raise TableFileError(source.name, str(error), error.remedy) from error
-            table, form = _as_western(source, form, words)
+            table, form = _as_western(source, form, words, mapped=mapped)
     if not table.num_rows:
         remedy = "rows below the line of names are expected"
         raise TableFileError(source.name, "it has no rows", remedy)
@@ -214,6 +225,7 @@ class _Source:
             self._check(self.path)
         with self._raw() as file:
             start = file.read(4)
+        self.size = os.path.getsize(self.path or self._copy.fileno())
         self.compression = "gzip" if start.startswith(_GZIP) else "zstd" if start == _ZSTD else ""
 
     @staticmethod
@@ -298,28 +310,43 @@ def _refuse_archives(sample: bytes, source: str) -> None:
             raise TableFileError(source, f"it is {what}", remedy)
 
 
-def _parquet(source: _Source) -> Any:
+def _parquet(source: _Source, *, mapped: bool) -> Any:
     parquet, pyarrow = import_table_library("pyarrow.parquet"), import_table_library("pyarrow")
     with source.contents() as file:
         data = pyarrow.BufferReader(file.read()) if source.compression else file
         try:
+            if mapped:
+                read = parquet.ParquetFile(data)
+                return _without_index(map_batches(read.schema_arrow, read.iter_batches()))
             return _without_index(parquet.read_table(data))
         except (pyarrow.ArrowException, OSError) as error:
+            _raise_if_full(error)
             raise TableFileError(
                 source.name, f"it is a damaged Parquet file ({error})", "copy it again"
             ) from error
 
 
-def _arrow(source: _Source) -> Any:
+def _arrow(source: _Source, *, mapped: bool) -> Any:
     ipc, pyarrow = import_table_library("pyarrow.ipc"), import_table_library("pyarrow")
     with source.contents() as file:
         data = pyarrow.BufferReader(file.read()) if source.compression else file
         try:
-            return _without_index(ipc.open_file(data).read_all())
+            read = ipc.open_file(data)
+            if mapped:
+                parts = (read.get_batch(i) for i in range(read.num_record_batches))
+                return _without_index(map_batches(read.schema, parts))
+            return _without_index(read.read_all())
         except (pyarrow.ArrowException, OSError) as error:
+            _raise_if_full(error)
             raise TableFileError(
                 source.name, f"it is a damaged Arrow file ({error})", "copy it again"
             ) from error
+
+
+def _raise_if_full(error: Exception) -> None:
+    """A disk without room for a mapped table is no fault of the file."""
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+        raise error
 
 
 def _without_index(table: Any) -> Any:
@@ -329,18 +356,20 @@ def _without_index(table: Any) -> Any:
     return table.drop_columns(names) if names else table
 
 
-def _as_western(source: _Source, form: TextFormat, words: Sequence[str]) -> tuple[Any, TextFormat]:
+def _as_western(
+    source: _Source, form: TextFormat, words: Sequence[str], *, mapped: bool
+) -> tuple[Any, TextFormat]:
     """The table again, whose later lines were not what its first ones are."""
     from dataclasses import replace
 
     again = replace(form, encoding="cp1252")
     try:
-        return _parsed(source, again, words), again
+        return _parsed(source, again, words, mapped=mapped), again
     except _EncodingError as error:
         raise TableFileError(source.name, str(error), error.remedy) from error
 
 
-def _parsed(source: _Source, form: TextFormat, words: Sequence[str]) -> Any:
+def _parsed(source: _Source, form: TextFormat, words: Sequence[str], *, mapped: bool) -> Any:
     """The table (n, d): numbers, booleans, dates and words, as they are found."""
     csv, pyarrow = import_table_library("pyarrow.csv"), import_table_library("pyarrow")
     encoding = "utf8" if form.encoding in ("utf-8", "utf-8-sig") else form.encoding
@@ -352,13 +381,16 @@ def _parsed(source: _Source, form: TextFormat, words: Sequence[str]) -> Any:
     )
     parse = csv.ParseOptions(delimiter=form.delimiter, newlines_in_values=True)
     texts = {name: pyarrow.string() for name in (*form.codes, *words) if name in form.names}
-    convert = csv.ConvertOptions(
-        column_types=texts,
-        strings_can_be_null=True,
-        decimal_point=form.decimal,
-        timestamp_parsers=[csv.ISO8601],
-    )
+    options = {
+        "column_types": texts,
+        "strings_can_be_null": True,
+        "decimal_point": form.decimal,
+        "timestamp_parsers": [csv.ISO8601],
+    }
     try:
+        if mapped:
+            return map_text(source.contents, read, parse, options)
+        convert = csv.ConvertOptions(**options)
         with source.contents() as file:
             table = csv.read_csv(file, read, parse, convert)
     except UnicodeDecodeError as error:
@@ -370,12 +402,16 @@ def _parsed(source: _Source, form: TextFormat, words: Sequence[str]) -> Any:
             raise _EncodingError(msg) from error
         raise _of_arrow(source, form, str(error)) from error
     except OSError as error:
+        _raise_if_full(error)
         if not source.compression:
             raise
         raise TableFileError(
             source.name, f"it cannot be decompressed ({error})", "copy it again"
         ) from error
-    return _usual_types(table)
+    times = [field.name for field in table.schema if pyarrow.types.is_time(field.type)]
+    if times:  # alone they are no dates: texts, as they are written
+        return _parsed(source, form, (*words, *times), mapped=mapped)
+    return table
 
 
 def _of_arrow(source: _Source, form: TextFormat, said: str) -> TableFileError:
@@ -394,13 +430,3 @@ def _of_arrow(source: _Source, form: TextFormat, said: str) -> TableFileError:
         line=line,
         value=shown,
     )
-
-
-def _usual_types(table: Any) -> Any:
-    """Times of day as text: alone they are no dates."""
-    pyarrow = import_table_library("pyarrow")
-    for place, column in enumerate(table.schema):
-        if pyarrow.types.is_time(column.type):
-            texts = table.column(place).cast(pyarrow.string())
-            table = table.set_column(place, column.name, texts)
-    return table

@@ -10,7 +10,7 @@ from .likelihood import MarginalLikelihood
 from .objective import Objective
 from .quadratic_descent import descend, fit_curvature
 from .relevance import feature_widths
-from .threshold import best_thresholds, cut_scorer
+from .threshold import best_thresholds
 
 __all__ = [
     "Folds",
@@ -23,7 +23,6 @@ __all__ = [
     "bracketed_minimum",
     "choose_automatically",
     "comparable_values",
-    "cut_scorer",
     "descend",
     "evaluate",
     "feature_widths",

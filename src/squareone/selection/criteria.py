@@ -111,22 +111,19 @@ class LeaveOneOut(Criterion):
         self.sample = sample
 
     def measure(self, factor: Factor, alphas: Array) -> Measured:
-        sums: dict[int, Array] = {}
-        root = factor.weighting.root
         parts = factor.estimates_without(alphas)
         by_part: dict[int, list[Array]] = {}
         kept = _KeptSquares(np.arange(factor.n) if self.sample is None else self.sample)
 
-        def add(rows: slice | Array, residuals: Array, complements: Array) -> None:
-            first = first_of(rows)
-            by_part[first] = [_square_sums(residuals, part[rows]) for part in parts]
-            errors = factor.left_out(alphas, rows, residuals, complements)
-            sums[first], squares = _moments(errors, None if root is None else root[rows])
-            kept.add(rows, squares)
+        def estimate(rows: slice | Array, residuals: Array, complements: Array) -> None:
+            by_part[first_of(rows)] = [_square_sums(residuals, part[rows]) for part in parts]
 
-        factor.expect_left_out(self.sample)
-        factor.visit(alphas, add, self.sample)
-        measured = _weighted_mean(_in_order(sums), kept)
+        found = factor.summaries(
+            alphas, _summary, kept.mask(factor.n), self.sample, estimate if parts else None
+        )
+        for _, squares in found:
+            kept.add(squares)
+        measured = _weighted_mean(np.sum([moments for moments, _ in found], axis=0), kept)
         if not parts:
             return measured
         return _jackknifed(measured, _in_order(by_part) / factor.weighting.total_root**2)
@@ -210,9 +207,10 @@ class Folds(Criterion):
         root = factor.weighting.root
         if root is not None:
             errors *= root[rows, None, None]
-        moments, squares = _moments(errors, None if root is None else root[rows])
         kept = _KeptSquares(np.arange(rows.size))
-        kept.add(slice(0, rows.size), squares)
+        some = None if root is None else root[rows]
+        moments, squares = _summary(errors, some, kept.mask(rows.size))
+        kept.add(squares)
         return _weighted_mean(moments, kept)
 
     def restricted(self, rows: Array) -> Criterion:
@@ -249,21 +247,27 @@ class _KeptSquares:
         places = np.unique(np.linspace(0, rows.size - 1, min(rows.size, _PAIRED)).astype(int))
         self._rows = rows[places]
         self._share = rows.size / places.size
-        self._found: dict[int, Array] = {}
+        self._found: list[Array] = []
 
-    def add(self, rows: slice | Array, squares: Array) -> None:
-        """Of some rows: (b, L)."""
-        if isinstance(rows, slice):
-            low, high = np.searchsorted(self._rows, [rows.start, rows.stop])
-            some = self._rows[low:high] - rows.start
-        else:
-            some = np.searchsorted(rows, np.intersect1d(self._rows, rows, assume_unique=True))
-        self._found[first_of(rows)] = squares[some].astype(np.float64)
+    def mask(self, n: int) -> Array:
+        """Which of ``n`` rows they are."""
+        found = np.zeros(n, bool)
+        found[self._rows] = True
+        return found
+
+    def add(self, squares: Array) -> None:
+        """Of the next ones: (q, L)."""
+        self._found.append(squares)
 
     def over(self, total: float) -> Array:
         """All of them (q, L), for a mean with weights that add up to ``total``."""
-        found = np.concatenate([self._found[first] for first in sorted(self._found)])
-        return found * (np.sqrt(self._share) / total)
+        return np.concatenate(self._found) * (np.sqrt(self._share) / total)
+
+
+def _summary(errors: Array, root: Array | None, chosen: Array) -> tuple[Array, Array]:
+    """What is needed of some rows: :func:`_moments`, and squares (q, L) of those in a mask (b,)."""
+    moments, squares = _moments(errors, root)
+    return moments, squares[chosen].astype(np.float64)
 
 
 def _moments(errors: Array, root: Array | None) -> tuple[Array, Array]:

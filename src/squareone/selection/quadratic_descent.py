@@ -14,7 +14,7 @@ import numpy as np
 
 from ..arrays import Array
 
-__all__ = ["descend", "fit_curvature"]
+__all__ = ["WORTH", "descend", "fit_curvature"]
 
 # Evaluations are smooth to about this relative error; curvatures are known to about their half.
 _NOISE = 2e-4
@@ -25,8 +25,8 @@ _NEAR_MINIMUM = 0.03
 _FLAT = 3e-3
 # An exploring step is one that raises the error by about this share at its minimum.
 _EXPLORE = 0.006
-# The search ends when the model promises less than this share.
-_WORTH = 3e-4
+#: The search ends when the model promises less than this share.
+WORTH = 3e-4
 # A share of the error that a simpler model may cost, for each logarithm: far below the error's own
 # uncertainty.
 _SIMPLER = 1e-4
@@ -102,6 +102,7 @@ def descend(
     *,
     most: int,
     reach: Array,
+    worth: float = WORTH,
 ) -> tuple[Array, Array]:
     """Where ``function`` (above zero) of logarithms (k,) is least, near ``start``.
 
@@ -124,6 +125,8 @@ def descend(
         Evaluations, as long as each of them does not gain much; three times as many otherwise.
     reach : array (k,)
         How far from the best point seen the model is believed.
+    worth : float
+        The share of the function that one more evaluation has to promise.
     """
     k = start.size
     model = _Model(start, curvature)
@@ -135,7 +138,7 @@ def descend(
         return model.values[-1]
 
     look(start)
-    for i in range(k):
+    for i in reversed(range(k)):  # what is dear to change last, λ first
         size = float(np.clip(np.sqrt(2.0 * _EXPLORE / curvature[i, i]), 0.05, reach[i]))
         down, up = start.copy(), start.copy()
         down[i], up[i] = max(start[i] - size, low[i]), min(start[i] + size, high[i])
@@ -155,7 +158,7 @@ def descend(
         )
         promise = -float(gradient @ step + 0.5 * step @ H @ step)
         target = model.centre + step
-        if promise <= _WORTH or (len(model.values) >= most and gained < promise <= _MUCH):
+        if promise <= worth or (len(model.values) >= most and gained < promise <= _MUCH):
             inside = (np.abs(step) < reach) & (target > low)  # where the slope is zero
             simpler = target + inside * np.sqrt(2.0 * _SIMPLER / np.diagonal(H))
             return np.minimum(simpler, high), H

@@ -10,13 +10,10 @@ from typing import Any
 from .contract import Factor
 from .exact.cholesky import CholeskyFactor
 from .exact.feature_matrix import CentredRows, DualFeatures
-from .exact.gram import GramFactor
 from .exact.spectral import SpectralFactor
-from .exact.svd import SvdFactor
 from .exact.symmetric_system import SymmetricSystem
 from .exact.weighting import Weighting
 from .few_centers.center_basis import CenterBasis
-from .few_centers.nystrom import NystromFactor
 from .few_centers.pcg import PcgFactor
 from .few_centers.rectangle import RectangleFactor
 from .krylov.krylov import KrylovFactor
@@ -28,14 +25,11 @@ __all__ = [
     "CholeskyFactor",
     "DualFeatures",
     "Factor",
-    "GramFactor",
     "KrylovFactor",
     "Limits",
-    "NystromFactor",
     "PcgFactor",
     "RectangleFactor",
     "SpectralFactor",
-    "SvdFactor",
     "SymmetricSystem",
     "Weighting",
 ]

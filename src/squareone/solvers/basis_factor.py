@@ -63,9 +63,8 @@ class BasisFactor(Factor):
         least: list[Array] = []
 
         def block(rows: slice | Array, A: Any) -> None:
-            residuals = times(A, filtered).reshape(A.shape[0], t, alphas.size)
-            if self.base_residuals is not None:
-                residuals += self.base_residuals[rows, :, None]
+            base = None if self.base_residuals is None else self.base_residuals[rows]
+            residuals = residuals_of(A, filtered, t, base)
             visitor(rows, residuals, self._complements(rows, A, F, least))
 
         self.each_block(size, block, sample)
@@ -91,11 +90,10 @@ class BasisFactor(Factor):
 
     def _complements(self, rows: slice | Array, A: Any, F: Array, least: list[Array]) -> Array:
         """1 − h of rows with basis rows ``A`` (b, k) → (b, L); their least is added to a list."""
-        complements = squares_times(A, F)
-        if self.base_complements is not None:
-            complements += self.base_complements[rows, None]
-            np.maximum(complements, self.least_difference, out=complements)
-            least.append(complements.min(axis=0))
+        if self.base_complements is None:
+            return squares_times(A, F)
+        complements = differences(A, F, self.base_complements[rows], self.least_difference)
+        least.append(complements.min(axis=0))
         return complements
 
     def _remember_least(self, alphas: Array, least: list[Array]) -> None:
@@ -142,10 +140,24 @@ class BasisFactor(Factor):
         A = self.basis(removed)
         F = self.filters(alphas)
         filtered = self._filtered(F)
-        residuals = times(A, filtered).reshape(removed.size, self.targets.shape[1], alphas.size)
-        if self.base_residuals is not None:
-            residuals += self.base_residuals[removed, :, None]
-        return A, residuals
+        base = None if self.base_residuals is None else self.base_residuals[removed]
+        return A, residuals_of(A, filtered, self.targets.shape[1], base)
+
+
+def residuals_of(A: Any, filtered: Array, t: int, base: Array | None) -> Array:
+    """base + A F(λ) g (b, t, L) of rows with basis rows ``A`` (b, k), for F(λ)g (k, t·L)."""
+    residuals = times(A, filtered).reshape(A.shape[0], t, filtered.shape[1] // t)
+    if base is not None:
+        residuals += base[:, :, None]
+    return residuals
+
+
+def differences(A: Any, F: Array, base: Array, least: float) -> Array:
+    """base + A² F(λ) (b, L), not below ``least``: complements of rows with basis rows ``A``."""
+    complements = squares_times(A, F)
+    complements += base[:, None]
+    np.maximum(complements, least, out=complements)
+    return complements
 
 
 def gram_by_blocks(take: Callable[[Array], Array], rows: Array, k: int) -> Array:

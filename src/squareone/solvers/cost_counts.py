@@ -174,16 +174,16 @@ def after_width_search(
 
     ``searched_form`` says what it does where one search finds the width and more.
     """
-    most = _kernel_bytes(task, numbers)
+    most = kernel_bytes(task, numbers)
     before = width_search_work(task)
     if before:
         form = searched_form or f"search for the width, then {form}"
         m = min(task.n, WIDTH_ROWS)  # the distances, the matrix, and what its eigenvectors take
-        most = max(most, _kernel_bytes(replace(task, n=m, itemsize=8), 4.0 * m * m + 6 * m))
+        most = max(most, kernel_bytes(replace(task, n=m, itemsize=8), 4.0 * m * m + 6 * m))
     return Candidate(solver, (*before, *work), most, form, refused)
 
 
-def _kernel_bytes(task: Task, numbers: float) -> float:
+def kernel_bytes(task: Task, numbers: float) -> float:
     """With the rows made ready on both sides and kept, and the tiles of every thread."""
     n = task.n
     copies = (1 if task.linear else 3) + task.copied

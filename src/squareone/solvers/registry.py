@@ -102,6 +102,8 @@ class Solver:
         The solver that ``auto`` changes to where λ is too small to be safe: ``is_safe``.
     leverages_by_difference : bool
         Whether leverages near one lose digits.
+    sum_numbers : callable
+        Numbers in a sum over rows, of which there is one for each thread of a worker.
     trial : callable
         What the search for a width scores, given a rectangle and the targets.
     """
@@ -129,6 +131,7 @@ class Solver:
     for_small_alpha: str = ""
     is_safe: Callable[[SymmetricSystem, float], bool] | None = None
     leverages_by_difference: bool = False
+    sum_numbers: Callable[[Task], float] = lambda task: 0.0
     trial: Callable[[RectangleFactor, Array], Factor] = lambda rectangle, Y: rectangle
 
     @property
@@ -171,6 +174,8 @@ SOLVERS: dict[str, Solver] = {
             reads_blocks=True,
             more_accurate="svd",
             leverages_by_difference=True,
+            # and those to which a block is dealt
+            sum_numbers=lambda task: task.d**2 + min(16.0 * task.d**2, 4e6),
         ),
         Solver(
             "svd",
@@ -262,6 +267,7 @@ SOLVERS: dict[str, Solver] = {
             "centers",
             reads_blocks=True,
             checkpoints=True,
+            sum_numbers=lambda task: (task.centers + task.t + 1.0) ** 2,
         ),
         Solver(
             "nystrom",

@@ -360,7 +360,10 @@ def _share(times: Array, cycle: str) -> Array:
     if cycle == "time of day":
         return (times.astype(np.int64) % _DAY) / _DAY
     days, years = times.astype("datetime64[D]"), times.astype("datetime64[Y]")
-    first, next_year = years.astype("datetime64[D]"), (years + 1).astype("datetime64[D]")
+    first, next_year = (
+        years.astype("datetime64[D]"),
+        (years + np.timedelta64(1, "Y")).astype("datetime64[D]"),
+    )
     return (days - first).astype(np.int64) / (next_year - first).astype(np.int64)
 
 

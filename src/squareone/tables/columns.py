@@ -32,7 +32,7 @@ from scipy.sparse import issparse
 
 from ..arrays import Array
 from ..errors import CellError
-from ..rows.checks import refuse_masked
+from ..rows.checks import is_dask, refuse_masked
 
 __all__ = [
     "Column",
@@ -176,6 +176,7 @@ def columns_of(X: Any, owner: str) -> Table:
 
     **Cost**: none for what has columns; a pass over lists of rows.
     """
+    refuse_dask(X, owner)
     table = _table(X)
     for count, what in ((table.n, "sample"), (table.d, "feature")):
         if count == 0:
@@ -185,6 +186,16 @@ def columns_of(X: Any, owner: str) -> Table:
             )
             raise ValueError(msg)
     return table
+
+
+def refuse_dask(X: Any, owner: str) -> None:
+    """A collection of Dask is no table in memory."""
+    if is_dask(X):
+        msg = (
+            f"X is a Dask {type(X).__name__}, and {owner} is fitted to a table in memory: fit it "
+            "to X.compute(), or to a part of X that fits. Once fitted it takes X as it is"
+        )
+        raise TypeError(msg)
 
 
 def _table(X: Any) -> Table:

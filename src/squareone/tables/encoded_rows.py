@@ -16,7 +16,13 @@ from sklearn.base import clone
 from ..arrays import Array
 from ..errors import EmptyColumnWarning, IdentifierWarning
 from ..fitting.kernel_choice import Preparation
+from ..rows import Stream
+from ..rows.mapped_table import is_mapped, map_rows
+from ..rows.stream import Blocks
 from .table_encoder import NothingToEncodeError, TableEncoder
+
+# Rows of a mapped table that are taken into memory.
+_IN_MEMORY = 20_000
 
 
 class EncodedRows:
@@ -29,6 +35,8 @@ class EncodedRows:
     weights : array (n,) or None
     encoders : list of TableEncoder
         Not fitted; the best of them is taken.
+    streamed : bool
+        Whether the rows of the fit are to be encoded anew in every pass.
 
     Attributes
     ----------
@@ -37,9 +45,16 @@ class EncodedRows:
     """
 
     def __init__(
-        self, X: Any, y: Array, weights: Array | None, encoders: list[TableEncoder]
+        self,
+        X: Any,
+        y: Array,
+        weights: Array | None,
+        encoders: list[TableEncoder],
+        *,
+        streamed: bool = False,
     ) -> None:
         self.X = X
+        self.streamed = streamed
         self.y = y
         self.weights = weights
         self.encoders = encoders
@@ -49,12 +64,14 @@ class EncodedRows:
         """For each encoder how it makes numbers of the ``rows`` (p,) of the table."""
         return [_ByEncoder(self, encoder, rows) for encoder in self.encoders]
 
-    def prepared(self, number: int, taught: Array | None) -> Array:
+    def prepared(self, number: int, taught: Array | None) -> Array | Stream:
         """All rows (n, d) by an encoder that all of them have taught, or ``taught`` (p,) alone."""
         self.encoder = clone(self.encoders[number])
         if taught is None:
             return self._fit_transform(self.encoder, slice(None))
         learned = self._fit_transform(self.encoder, taught)
+        if self.streamed:
+            return EncodedTable(self.encoder, self.X, taught, learned)
         others = np.setdiff1d(np.arange(self.y.shape[0]), taught)
         found = np.empty((self.y.shape[0], learned.shape[1]), learned.dtype)
         found[taught] = learned
@@ -92,6 +109,56 @@ class _ByEncoder(Preparation):
         return self.whole.of_part(self.encoder, self.numbers[train], self.numbers[test])
 
 
+class EncodedTable(Stream):
+    """A table that does not fit in memory as numbers: it is encoded anew in every pass.
+
+    Parameters
+    ----------
+    encoder : TableEncoder
+        Fitted.
+    X : pyarrow.Table (n, d)
+        Mapped, for instance.
+    taught : array (p,), optional
+        Rows that the encoder was fitted to, ascending.
+    learned : array (p, k), optional
+        These rows as they were encoded then: without the target of the row itself.
+    """
+
+    _source = "the table"
+
+    def __init__(
+        self,
+        encoder: TableEncoder,
+        X: Any,
+        taught: Array | None = None,
+        learned: Array | None = None,
+    ) -> None:
+        self._encoder, self._X = encoder, X
+        self._taught = np.empty(0, int) if taught is None else taught
+        self._learned = learned
+        self.shape = (X.num_rows, encoder.output_columns_.size)
+        self.dtype = np.dtype(encoder.dtype)
+        self._check_shape()
+
+    def _read(self, size: int, pieces: Sequence[int]) -> Blocks:
+        for start in range(0, self.shape[0], size):
+            found = transformed(self._encoder, self._X.slice(start, size))
+            first, last = np.searchsorted(self._taught, [start, start + size])
+            if first < last:
+                assert self._learned is not None
+                found[self._taught[first:last] - start] = self._learned[first:last]
+            yield found
+
+    def _take(self, wanted: Array) -> Array:
+        found = transformed(self._encoder, rows_of_table(self._X, wanted))
+        places = np.searchsorted(self._taught, wanted)
+        known = np.isin(wanted, self._taught)
+        if known.any():
+            assert self._learned is not None
+            found[known] = self._learned[places[known]]
+        return found
+
+
 def transformed(encoder: TableEncoder, X: Any) -> Array:
     """Training rows (m, d) as numbers (m, k); nothing for none.
 
@@ -107,6 +174,8 @@ def rows_of_table(X: Any, rows: Array) -> Any:
     if hasattr(X, "iloc"):
         return X.iloc[rows]
     if hasattr(X, "take") and hasattr(X, "schema"):  # an Arrow table
+        if is_mapped(X) and len(rows) > _IN_MEMORY:
+            return map_rows(X, rows)
         return X.take(rows)
     if isinstance(X, Sequence):
         return [X[i] for i in rows]

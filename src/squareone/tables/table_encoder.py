@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import Array
 from ..errors import EmptyColumnWarning, IdentifierWarning, ScaleError, UnseenValuesWarning
+from ..estimators.array_libraries import lazy_on_dask
 from ..estimators.validation import check_weights
 from ..parameters import NamedParameters
 from ..persistence import Fields, refuse
@@ -374,6 +375,7 @@ class TableEncoder(TransformerMixin, NamedParameters):
 
     # --- new rows ---
 
+    @lazy_on_dask
     def transform(self, X: Any) -> Any:
         """Encode rows.
 
@@ -385,6 +387,7 @@ class TableEncoder(TransformerMixin, NamedParameters):
         Returns
         -------
         array or DataFrame (n, n_outputs)
+            Of a Dask data frame a lazy Dask array, which an estimator takes as X.
 
         Warns
         -----

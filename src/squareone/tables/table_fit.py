@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..arrays import Array
 from ..estimators.base import RegularisedLeastSquares
 from ..estimators.validation import is_precomputed
+from ..fitting.kernel_choice import POOL_ROWS
 from ..fitting.learned_kernel import kernel_search
 from ..fitting.request import FitRequest, KernelSearch
 from ..fitting.result import FitResult
@@ -22,14 +23,20 @@ from ..kernels.gradients import mean_squares
 from ..kernels.names import kernel_from
 from ..models import Hyperplane
 from ..persistence import Fields, refuse
+from ..planning.available_memory import memory_limit
 from ..rows import Stream
-from .encoded_rows import EncodedRows, rows_of_table, transformed
+from ..rows.mapped_table import is_mapped
+from .columns import refuse_dask
+from .encoded_rows import EncodedRows, EncodedTable, rows_of_table, transformed
 from .table_encoder import TableEncoder
 
 #: Scalings that are tried where no encoder is given, by the number of their preparation.
 SCALINGS = ("standard", "quantile")
 # Rows at which slopes are taken for importances.
 _SLOPE_ROWS = 2000
+# Copies of the encoded rows that a fit in memory has at once, and rows from which they are read in
+# passes where these do not fit: those among which the kernel is chosen then teach the encoder.
+_COPIES, _STREAMED_ROWS = 3, 2 * POOL_ROWS
 
 
 def encoders_of(estimator: Any, task: str) -> list[TableEncoder]:
@@ -65,15 +72,29 @@ def request_of(
     X = table_in_memory(X, type(estimator).__name__)
     encoders = encoders_of(estimator, task)
     stand_in = clone(encoders[0]).set_params(many_levels="hash")
-    rows = np.ascontiguousarray(stand_in.fit_transform(X, None, sample_weight))
+    rows: Any = None
+    if is_mapped(X) and X.num_rows >= _STREAMED_ROWS:
+        some = np.sort(np.random.default_rng(0).choice(X.num_rows, POOL_ROWS, replace=False))
+        stand_in.fit(rows_of_table(X, some))
+        rows = EncodedTable(stand_in, X)
+        needed = _COPIES * rows.shape[0] * rows.shape[1] * rows.dtype.itemsize
+        rows = rows if needed > memory_limit(estimator.memory_limit) else None
+    streamed = rows is not None
+    if rows is None:
+        rows = np.ascontiguousarray(stand_in.fit_transform(X, None, sample_weight))
     request = RegularisedLeastSquares._request(estimator, rows, y, sample_weight, groups)
     estimator.n_features_in_ = stand_in.n_features_in_
     if hasattr(stand_in, "feature_names_in_"):
         estimator.feature_names_in_ = stand_in.feature_names_in_
     weights = request.user_weights
-    whole = EncodedRows(X, np.asarray(y), weights, encoders)
+    whole = EncodedRows(X, np.asarray(y), weights, encoders, streamed=streamed)
     assert request.search is not None
-    search = replace(request.search, preparations=whole.preparations, prepared=whole.prepared)
+    search = replace(
+        request.search,
+        preparations=whole.preparations,
+        ways=len(encoders),
+        prepared=whole.prepared,
+    )
     return replace(request, search=search)
 
 
@@ -91,6 +112,7 @@ def table_in_memory(X: Any, owner: str) -> Any:
             "use RLSRegressor or RLSClassifier on numbers, or read the file into a data frame"
         )
         raise TypeError(msg)
+    refuse_dask(X, owner)
     framed = hasattr(type(X), "columns") or hasattr(type(X), "schema")
     return np.asarray(X) if hasattr(X, "__array__") and not framed else X
 

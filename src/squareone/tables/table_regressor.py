@@ -66,8 +66,9 @@ class TableRegressor(RLSRegressor):
 
     Notes
     -----
-    **Cost**: the choice of the kernel looks at 6,000 rows at most, and takes about twenty times a
-    plain fit of so many; then that of :class:`~squareone.RLSRegressor`.
+    **Cost**: the choice of the kernel looks at 6,000 rows at most, and takes twenty to thirty times
+    a plain fit of up to 2,000 rows, five to ten times one of 6,000; then that of
+    :class:`~squareone.RLSRegressor`. ``plan`` counts both.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """Targets: what is predicted, as columns of numbers, and back again."""
 
 from .codes import BCH, Coding, OneVsAll, OneVsOne
-from .labels import Code, Labels, check_label_types, is_missing
+from .labels import Code, Labels, check_label_types
 from .regression import Responses
 
 #: Codings by name.
@@ -17,5 +17,4 @@ __all__ = [
     "OneVsOne",
     "Responses",
     "check_label_types",
-    "is_missing",
 ]

@@ -15,28 +15,59 @@ from ...kernels.names import kernel_from
 from ...online.engines import IncrementalMethod, ridges_of
 from ...online.stream_learner import positive_count
 from ...online.stream_targets import NumberTargets
+from ..array_libraries import lazy_on_dask
 from .base import SEVERAL_RIDGES, Streaming, fit_stream, learn_more, start_stream
 from .stream_classifier import StreamClassifier
 from .target_reading import NumberReading
 
-_CONSTRAINTS: dict[str, list[Any]] = {
-    "alpha": SEVERAL_RIDGES,
-    "forgetting": [Interval(Real, 0, 1, closed="right")],
-}
+
+class Incremental(Streaming):
+    """What the regressor and the classifier have in common; not for use by itself."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **Streaming._parameter_constraints,
+        "alpha": SEVERAL_RIDGES,
+        "forgetting": [Interval(Real, 0, 1, closed="right")],
+    }
+
+    kernel: Any
+    forgetting: float
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        ridges_of(self.alpha)
+        linear = isinstance(kernel_from(self.kernel), Linear)
+        if self.forgetting < 1 and (self.form not in ("auto", "primal") or not linear):
+            msg = (
+                f'forgetting={self.forgetting} is for kernel="linear" and form="primal": older '
+                "rows are faded out of a matrix of the features"
+            )
+            raise ValueError(msg)
+
+    @property
+    def alpha_(self) -> float:
+        """The ridge that predicts."""
+        return self._recorded().engine.learners.alpha
+
+    @property
+    def prequential_error_(self) -> Any:
+        """The mean square of y less its prediction, before each row was learned: float or (t,)."""
+        values = self._recorded().engine.best.mean_squares()
+        return float(values[0]) if values.size == 1 else values
+
+    @property
+    def path_(self) -> dict[str, Array]:
+        """All ridges, their prequential errors and their shares in the loss that is compared."""
+        engine = self._recorded().engine
+        contenders = engine.contenders
+        return {
+            "alpha": np.array([each.learners.alpha for each in contenders]),
+            "prequential_error": np.array([each.mean_squares().mean() for each in contenders]),
+            "share": engine.shares(),
+        }
 
 
-def _check_forgetting(estimator: Any) -> None:
-    ridges_of(estimator.alpha)
-    linear = isinstance(kernel_from(estimator.kernel), Linear)
-    if estimator.forgetting < 1 and (estimator.form not in ("auto", "primal") or not linear):
-        msg = (
-            f'forgetting={estimator.forgetting} is for kernel="linear" and form="primal": older '
-            "rows are faded out of a matrix of the features"
-        )
-        raise ValueError(msg)
-
-
-class IncrementalRLSRegressor(RegressorMixin, Streaming):
+class IncrementalRLSRegressor(RegressorMixin, Incremental):
     """Regularised least squares, one row after the other.
 
     After any number of rows it is what :class:`RLSRegressor` would be with the same ``alpha``, to
@@ -101,10 +132,6 @@ n_features_in_, feature_names_in_
     True
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **Streaming._parameter_constraints,
-        **_CONSTRAINTS,
-    }
     _reading = NumberReading
 
     def __init__(
@@ -227,6 +254,7 @@ n_features_in_, feature_names_in_
         columns = 1 if n_targets is None else positive_count(n_targets, "n_targets")
         return start_stream(self, n_features, lambda: NumberTargets(n_targets is None, columns))
 
+    @lazy_on_dask
     def predict(self, X: Any) -> Array:
         """Predict targets.
 
@@ -252,28 +280,8 @@ n_features_in_, feature_names_in_
         """
         return self._recorded().targets.decode(self._values(X))
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        _check_forgetting(self)
-
     def _method(self) -> IncrementalMethod:
         return IncrementalMethod(ridges_of(self.alpha), float(self.forgetting))
-
-    @property
-    def alpha_(self) -> float:
-        """The ridge that predicts."""
-        return self._recorded().engine.learners.alpha
-
-    @property
-    def prequential_error_(self) -> Any:
-        """The mean square of y less its prediction, before each row was learned: float or (t,)."""
-        values = self._recorded().engine.best.mean_squares()
-        return float(values[0]) if values.size == 1 else values
-
-    @property
-    def path_(self) -> dict[str, Array]:
-        """All ridges, their prequential errors and their shares in the loss that is compared."""
-        return _path(self._recorded().engine)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -281,7 +289,7 @@ n_features_in_, feature_names_in_
         return tags
 
 
-class IncrementalRLSClassifier(StreamClassifier):
+class IncrementalRLSClassifier(Incremental, StreamClassifier):
     """Regularised least-squares classification, one row after the other.
 
     Classes are columns of ±1, all of which learn every row. After any number of rows it is what
@@ -337,7 +345,7 @@ support_vectors_, form_, kernel_, n_features_in_, feature_names_in_
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **StreamClassifier._parameter_constraints,
-        **_CONSTRAINTS,
+        **Incremental._parameter_constraints,
     }
 
     def __init__(
@@ -371,36 +379,7 @@ support_vectors_, form_, kernel_, n_features_in_, feature_names_in_
         self.shuffle = shuffle
         self.random_state = random_state
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        _check_forgetting(self)
-
     def _method(self) -> IncrementalMethod:
         return IncrementalMethod(
             ridges_of(self.alpha), float(self.forgetting), self.new_classes == "add"
         )
-
-    @property
-    def alpha_(self) -> float:
-        """The ridge that predicts."""
-        return self._recorded().engine.learners.alpha
-
-    @property
-    def prequential_error_(self) -> Any:
-        """The mean square of y less its prediction, before each row was learned: float or (t,)."""
-        values = self._recorded().engine.best.mean_squares()
-        return float(values[0]) if values.size == 1 else values
-
-    @property
-    def path_(self) -> dict[str, Array]:
-        """All ridges, their prequential errors and their shares in the loss that is compared."""
-        return _path(self._recorded().engine)
-
-
-def _path(engine: Any) -> dict[str, Array]:
-    contenders = engine.contenders
-    return {
-        "alpha": np.array([each.learners.alpha for each in contenders]),
-        "prequential_error": np.array([each.mean_squares().mean() for each in contenders]),
-        "share": engine.shares(),
-    }

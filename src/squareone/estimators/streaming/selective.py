@@ -18,7 +18,8 @@ from ...online import (
     wrong_share,
 )
 from ...online.sampling import SamplingMethod
-from .base import all_or_nothing, begin_with_rows, numbers_in
+from ...online.stream_learner import positive_count
+from .base import all_or_nothing, begin_with_rows, check_more_rows, numbers_in
 from .stream_classifier import (
     ASKING_CONSTRAINTS,
     StreamClassifier,
@@ -240,6 +241,40 @@ kernel_, n_features_in_, feature_names_in_
         array([ True, False])
         """
         return query_rows(self, X)
+
+    def query_probability(self, X: Any, n_rounds: int | None = None) -> Array:
+        """With which probability the label of each row would be asked for, were it the next one.
+
+        Nothing counts as seen, and nothing is drawn: what a model would still ask of many rows, or
+        the probability to record with a question.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or Stream of shape (b, d)
+            Rows.
+        n_rounds : int, optional
+            Rows seen so far, t − 1 of the rule; by default ``n_rounds_``.
+
+        Returns
+        -------
+        array of shape (b,) or (b, labels)
+            0 or 1 for ``strategy="deterministic"``.
+
+        Notes
+        -----
+        **Cost**: margins of all rows at once; for "randomized" their spreads, too, row by row.
+
+        Examples
+        --------
+        >>> from squareone import SelectiveSamplingClassifier
+        >>> model = SelectiveSamplingClassifier(strategy="randomized", b=1.0)
+        >>> model = model.partial_fit([[1.0, 0.0], [0.0, 1.0]], [0, 1])
+        >>> model.query_probability([[1.0, 1.0], [1.0, 0.0]]).round(2)
+        array([1.  , 0.71])
+        """
+        record = self._recorded()
+        number = record.engine.rounds if n_rounds is None else positive_count(n_rounds, "n_rounds")
+        return shaped_like_labels(self, record.chances(check_more_rows(self, X), number + 1))
 
     def partial_fit(
         self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, *, given: Any = None

@@ -18,6 +18,7 @@ from ...online.stream_targets import ClassTargets
 from ...rows import rows_of
 from ...targets.target_validation import check_labels
 from .. import validation
+from ..array_libraries import lazy_on_dask
 from .base import (
     Streaming,
     all_or_nothing,
@@ -117,6 +118,7 @@ class StreamClassifier(ClassifierMixin, Streaming):
 
     # --- predicting ---
 
+    @lazy_on_dask
     def decision_function(self, X: Any) -> Array:
         """Decision values: above zero means the second class, or the label; the largest class wins.
 
@@ -143,6 +145,7 @@ class StreamClassifier(ClassifierMixin, Streaming):
         """
         return self._recorded().targets.shaped(self._values(X))
 
+    @lazy_on_dask
     def predict(self, X: Any) -> Array:
         """Predict classes, or an indicator matrix.
 
@@ -179,6 +182,7 @@ class StreamClassifier(ClassifierMixin, Streaming):
     def _calibrated_by(self) -> str:
         return "temperature"
 
+    @lazy_on_dask
     def predict_proba(self, X: Any) -> Array:
         """Probabilities of the classes, or of each label.
 
@@ -216,6 +220,7 @@ class StreamClassifier(ClassifierMixin, Streaming):
         """
         return _probabilities(self, self._values(X))
 
+    @lazy_on_dask
     def predict_log_proba(self, X: Any) -> Array:
         """Logarithms of :meth:`predict_proba`.
 

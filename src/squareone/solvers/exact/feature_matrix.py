@@ -13,11 +13,9 @@ from ...kernels import Linear
 from ...kernels.tiles import kernel_matrix, kernel_rectangle
 from ...rows import DenseRows, Rows, rows_of
 from ...rows.base import row_blocks
+from ...rows.block_sums import group_rows
 from .symmetric_system import SymmetricSystem
 from .weighting import Weighting
-
-# Numbers of the rows in one block of a pass.
-_PASS = 16_777_216
 
 
 @dataclass(frozen=True)
@@ -116,11 +114,12 @@ class CentredRows:
 
     def block_times(self, V: Array, block: Rows, rows: slice | Array) -> Array:
         """X̃V for ``V`` (d, t) and a block of the rows → (b, t)."""
-        return self.weighting.scale(self._products(block, V), rows)
+        root = None if self.weighting.root is None else self.weighting.root[rows]
+        return centred_products(V, self.mean, self.unit, block, root)
 
     def passes(self) -> Iterator[tuple[slice, Rows]]:
-        """All rows in order, a block at a time: many of them, unless they have to be read."""
-        return self.rows.row_blocks(max(4096, _PASS // max(1, self.shape[1])))
+        """All rows in order, a group at a time: many of them, unless they have to be read."""
+        return self.rows.row_blocks(group_rows(self.shape[1], self.rows.sparse))
 
     def transposed_times(self, U: Array, *, centred: bool = False) -> Array:
         """X̃ᵀU for ``U`` (n, t) → (d, t); ``centred`` says that uᵀU is zero."""
@@ -156,7 +155,7 @@ class CentredRows:
 
     def like(self, X: Any, V: Array) -> Array:
         """(x − mean)ᵀV / unit for other rows (b, d) → (b, t): not scaled by weights."""
-        return self._products(self._other(X), V)
+        return centred_products(V, self.mean, self.unit, self._other(X), None)
 
     def _other(self, X: Any) -> Rows:
         """Other rows as these are: with their features, less the shift."""
@@ -164,11 +163,6 @@ class CentredRows:
         if self.occupied is not None:
             rows = rows.columns(self.occupied)
         return rows.shifted(self.shift) if self.shift.any() else rows
-
-    def _products(self, rows: Rows, V: Array) -> Array:
-        result = rows.times(V, self.mean)
-        result *= result.dtype.type(1.0 / self.unit)
-        return result
 
     def squares(self) -> Array:
         """|x̃|² (n,), in float64."""
@@ -242,6 +236,15 @@ class CentredRows:
             coef, there = np.zeros((self.width, coef.shape[1]), coef.dtype), coef
             coef[self.occupied] = there
         return coef, intercepts
+
+
+def centred_products(V: Array, mean: Array, unit: float, block: Rows, root: Array | None) -> Array:
+    """√w (x − mean)ᵀV / unit for a block of rows and ``V`` (d, t) → (b, t)."""
+    result = block.times(V, mean)
+    result *= result.dtype.type(1.0 / unit)
+    if root is not None:
+        result *= root[:, None]
+    return result
 
 
 def _everything(rows: slice | Array) -> bool:

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from ...arrays import Array
+from ...arrays import Array, times
 from ...decompositions import LARGEST_EIGENPROBLEM, eigh
 from ...rows import Rows
 from ...rows.base import gram_blocks
-from ..basis_factor import gram_by_blocks
-from ..contract import Candidate, Factor, SolverInput, Task, Work
+from ..basis_factor import differences, gram_by_blocks, residuals_of
+from ..contract import (
+    PATH_BLOCK,
+    Candidate,
+    Factor,
+    SolverInput,
+    Summarise,
+    Task,
+    Visitor,
+    Work,
+)
 from ..cost_counts import (
     SPARSE_ROW,
     columns_of,
@@ -25,7 +35,7 @@ from ..cost_counts import (
     row_visits,
     scoring_stage,
 )
-from .feature_matrix import CentredRows
+from .feature_matrix import CentredRows, centred_products
 from .folds import errors_of_thin_basis
 from .ridge import RidgeFactor
 from .spectral import SpectralFactor, spectral_cost
@@ -83,6 +93,44 @@ class GramFactor(RidgeFactor):
     def other_times(self, X: Any, V: Array) -> Array:
         return self.rows.like(X, V)
 
+    def summaries(
+        self,
+        alphas: Array,
+        summarise: Summarise,
+        chosen: Array,
+        sample: Array | None = None,
+        look: Visitor | None = None,
+    ) -> list[Any]:
+        rows: Any = self.rows.rows
+        if sample is not None or look is not None or not rows.by_tasks:
+            return super().summaries(alphas, summarise, chosen, sample, look)
+        F = self.filters(alphas)
+        view, filtered = self._view_of_blocks(), self._filtered(F)
+        ask = partial(_summary_of_block, view, F, filtered, self.least_difference, summarise)
+        size = max(64, PATH_BLOCK // max(F.shape[0], filtered.shape[1]))
+        answers = [answer for _, answer in rows.answers(ask, self._beside(chosen), size)]
+        self._remember_least(alphas, [least for least, _ in answers])
+        return [found for _, found in answers]
+
+    def left_out_by_target(self, alphas: Array) -> Array:
+        rows: Any = self.rows.rows
+        if not rows.by_tasks:
+            return super().left_out_by_target(alphas)
+        distinct, which = np.unique(alphas, return_inverse=True)
+        F, which = self.filters(distinct), which.reshape(-1)
+        filtered = self.projections * F[:, which]
+        view = self._view_of_blocks()
+        ask = partial(_errors_of_block, view, F, filtered, self.least_difference, which)
+        size = max(64, PATH_BLOCK // max(F.shape[0], alphas.size))
+        return rows.filled(ask, self._beside(), size)
+
+    def _view_of_blocks(self) -> partial[Array]:
+        """What makes rows of A (b, k) of a block of rows and √w, wherever they are."""
+        return partial(centred_products, self.axes, self.rows.mean, self.rows.unit)
+
+    def _beside(self, *more: Array) -> tuple[Array | None, ...]:
+        return self.weighting.root, self.targets, self.base_complements, *more
+
     def settle(self) -> None:
         self.rows = self.rows.owned()
 
@@ -111,6 +159,44 @@ class GramFactor(RidgeFactor):
     def variances(self, alpha: float, queries: Array, prior: Array) -> Array:
         left = self.rows.leftover_variances(queries, self.axes, self.gains(alpha), alpha)
         return left + self._variance_of_mean(alpha)
+
+
+def _summary_of_block(
+    view: Callable[[Rows, Array | None], Array],
+    F: Array,
+    filtered: Array,
+    least: float,
+    summarise: Summarise,
+    block: Rows,
+    root: Array | None,
+    targets: Array,
+    base: Array,
+    chosen: Array,
+) -> tuple[Array, Any]:
+    """The least complements (L,) of a block of rows, and what is made of errors without each."""
+    A = view(block, root)
+    errors = residuals_of(A, filtered, targets.shape[1], targets)
+    complements = differences(A, F, base, least)
+    errors /= complements[:, None, :]
+    return complements.min(axis=0), summarise(errors, root, chosen)
+
+
+def _errors_of_block(
+    view: Callable[[Rows, Array | None], Array],
+    F: Array,
+    filtered: Array,
+    least: float,
+    which: Array,
+    block: Rows,
+    root: Array | None,
+    targets: Array,
+    base: Array,
+) -> Array:
+    """Errors (b, t) without each of the rows, where each target has one of the λ."""
+    A = view(block, root)
+    errors = times(A, filtered)
+    errors += targets
+    return errors / differences(A, F, base, least)[:, which]
 
 
 def gram_cost(task: Task) -> Candidate:

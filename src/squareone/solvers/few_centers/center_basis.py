@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -299,6 +300,18 @@ class CenterBasis:
         """About the mean of k(x, z) over rows like the centers (r,)."""
         equal = np.full(self.size, 1.0 / max(self.size, 1), f"f{self.factor.itemsize}")
         return times(self.factor, transposed_times(self.factor, equal)).astype(self.dtype)
+
+    def evaluating(self, *, divides: bool) -> CenterBasis:
+        """The same for kernel values alone, without the m² numbers that other questions need.
+
+        With ``divides`` it has the factor.
+        """
+        found = copy(self)
+        found.asked, found.gone = self.points, None
+        found.dropped_features = self.dropped_features[:0]
+        if not divides:
+            found.factor, found._casts = self.factor[:0, :0], {}
+        return found
 
     def block_rows(self) -> int:
         """Rows whose kernel values are held at a time."""

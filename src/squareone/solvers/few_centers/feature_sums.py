@@ -9,7 +9,6 @@ import numpy as np
 from ...arrays import TILE, Array, add_gram, blocks, divide_by_cholesky, lower_copy
 from ...devices import active_place
 from ...threads import for_each
-from ..contract import State
 from .center_basis import CenterBasis
 
 
@@ -41,25 +40,6 @@ class FeatureSums:
     def zero(cls, k: int, t: int) -> FeatureSums:
         """Of no rows."""
         return cls(np.zeros((k, k)), np.zeros(k), np.zeros((k, t)), np.zeros(t))
-
-    @classmethod
-    def from_state(cls, state: State) -> FeatureSums:
-        """What :meth:`state` gave."""
-        gram, first, cross, targets = (
-            state[name].copy() for name in ("gram", "first", "cross", "targets")
-        )
-        return cls(gram, first, cross, targets, float(state["total"]))
-
-    def state(self, rows: int) -> State:
-        """The sums over the first ``rows`` rows, as arrays."""
-        return {
-            "gram": active_place().fetched(self.gram),
-            "first": self.first,
-            "cross": self.cross,
-            "targets": self.targets,
-            "total": np.array(self.total),
-            "rows": np.array(rows),
-        }
 
     def add(self, Z: Array, targets: Array, root: Array | None) -> None:
         """Some rows ``Z`` (b, k) and ``targets`` (b, t), both scaled by √w ``root`` (b,).
@@ -117,23 +97,16 @@ class JointSums:
     ----------
     k, t : int
         Features and targets.
+    matrix : array (k + t + 1, k + t + 1), optional
+        Sums to go on from; zeros by default.
     """
 
-    def __init__(self, k: int, t: int) -> None:
+    def __init__(self, k: int, t: int, matrix: Array | None = None) -> None:
         self.k, self.t = k, t
-        self._matrix = active_place().empty((k + t + 1, k + t + 1), np.float64)
-        self._matrix[...] = 0.0
-
-    @classmethod
-    def of(cls, sums: FeatureSums) -> JointSums:
-        """Go on from other sums."""
-        k, t = sums.cross.shape
-        found = cls(k, t)
-        taken = active_place().taken
-        found._matrix[:k, :k], found._matrix[k:-1, :k] = taken(sums.gram), taken(sums.cross.T)
-        found._matrix[-1, :k], found._matrix[-1, k:-1] = taken(sums.first), taken(sums.targets)
-        found._matrix[-1, -1] = sums.total
-        return found
+        if matrix is None:
+            matrix = active_place().empty((k + t + 1, k + t + 1), np.float64)
+            matrix[...] = 0.0
+        self.matrix = matrix
 
     def beside(self, rows: Array, targets: Array, root: Array | None, part: slice) -> None:
         """Write ``targets`` (b, t) and √w beside the features in a part of ``rows`` (b, k + t + 1).
@@ -146,15 +119,11 @@ class JointSums:
 
     def add(self, rows: Array) -> None:
         """Some rows (b, k + t + 1). Cost: b(k + t)² flops."""
-        add_gram(self._matrix, rows)
-
-    def state(self, rows: int) -> State:
-        """The sums over the first ``rows`` rows, as arrays of their own."""
-        return {name: array.copy() for name, array in self.apart().state(rows).items()}
+        add_gram(self.matrix, rows)
 
     def apart(self) -> FeatureSums:
         """What was summed; its matrix is a view, which is not added to again."""
-        M, k, fetched = self._matrix, self.k, active_place().fetched
+        M, k, fetched = self.matrix, self.k, active_place().fetched
         first, cross, targets = (
             np.array(fetched(part), order="C") for part in (M[-1, :k], M[k:-1, :k].T, M[-1, k:-1])
         )

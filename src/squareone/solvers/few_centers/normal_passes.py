@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import numpy as np
 
-from ...arrays import Array
+from ...arrays import Array, times
 from ...devices import active_place
 from ...rows import Rows
-from ...threads import shared_cores
+from ...rows.block_sums import Accumulator
 from ..exact.weighting import Weighting
 from .center_basis import CenterBasis
 
@@ -42,20 +43,21 @@ class NormalPasses:
         self.rows = rows
         self.weighting = weighting
         self.shift = shift
-        place = active_place()
-        sums = place.sums(basis.center_values(shift), rows, weighting.root)
-        self._sums = StripSums(basis, rows, shift, weighting.root) if sums is None else sums
-        # Σ √w (k − shift) along u, and the features of that: what a projection takes off
-        self._raw: Array | None = None
+        self.passes = 0
+        # sums made where matrices are, and the rows that are summed
+        self._there: Any = None
+        self._rows_there: Rows | None = None
+        self._strip = max(32, min(512, _STRIP_NUMBERS // max(1, basis.size)))
+        # Σ √w z̃ along u: what a projection takes off
         self._first: Array | None = None
 
     def transposed(self, U: Array) -> Array:
         """Z̃ᵀU for ``U`` (n, c) → (r, c), with uᵀU = 0 where there is an intercept."""
-        return self.basis.forward(self._sums.transposed(U))
+        return self.basis.forward(self._pass(None, U))
 
     def normal(self, A: Array) -> Array:
         """Z̃ᵀZ̃A for ``A`` (r, c)."""
-        result = self.basis.forward(self._sums.twice(self.coefficients(A)))
+        result = self.basis.forward(self._pass(self.coefficients(A), None))
         if self.weighting.direction is not None:
             first = self.first()
             result -= np.outer(first, first @ A)
@@ -70,16 +72,13 @@ class NormalPasses:
         if self._first is None:
             u = self.weighting.direction
             assert u is not None
-            self._raw = self._sums.transposed(u[:, None])
-            self._first = self.basis.forward(self._raw)[:, 0]
+            self._first = self.basis.forward(self._pass(None, u[:, None]))[:, 0]
         return self._first
 
     def mean(self) -> Array:
         """The mean of k(x, z) / unit over the rows (r,), in float64."""
         assert self.shift is not None
-        self.first()
-        assert self._raw is not None
-        return self.shift + self._raw[:, 0] / self.weighting.total_root
+        return self.shift + times(self.basis.factor, self.first()) / self.weighting.total_root
 
     def features(self, rows: Array) -> Array:
         """Centred z̃ of some of the rows (m,), scaled by √w: (m, r)."""
@@ -100,54 +99,53 @@ class NormalPasses:
     def _divided(self, rows: Rows, root: Array | None) -> Array:
         return active_place().fetched(self.basis.divided(rows, self.shift, root))
 
+    def _pass(self, C: Array | None, U: Array | None) -> Array:
+        """KᵀKC for ``C`` (r, c), or KᵀU for ``U`` (n, c), over kernel values K (n, r): float64."""
+        self.passes += 1
+        if self._rows_there is not self.rows:
+            values = self.basis.center_values(self.shift)
+            self._there = active_place().sums(values, self.rows, self.weighting.root)
+            self._rows_there = self.rows
+        if self._there is not None:
+            found: Array = self._there.twice(C) if U is None else self._there.transposed(U)
+            return found
+        basis = self.basis.evaluating(divides=False)
+        start = partial(StripSums, basis, self.shift, self._strip, C)
+        return self.rows.sum_over_blocks(start, (U, self.weighting.root), size=_ROWS)
 
-class StripSums:
-    """Sums over all rows of √w (k − shift), by strips of kernel values on all cores.
+
+class StripSums(Accumulator):
+    """KᵀKC, or KᵀU for what lies beside the rows, over strips of kernel values (b, r).
 
     Parameters
     ----------
     basis : CenterBasis
-    rows : Rows
     shift : array (r,) or None
-    root : array (n,) or None
-        √w.
+    strip : int
+        Rows of a strip.
+    C : array (r, c) or None
     """
 
     def __init__(
-        self, basis: CenterBasis, rows: Rows, shift: Array | None, root: Array | None
+        self, basis: CenterBasis, shift: Array | None, strip: int, C: Array | None
     ) -> None:
-        self._basis = basis
-        self._rows = rows
-        self._shift = shift
-        self._root = root
-        self._strip = max(32, min(512, _STRIP_NUMBERS // max(1, basis.size)))
+        self._basis, self._shift, self._strip, self._C = basis, shift, strip, C
 
-    def transposed(self, U: Array) -> Array:
-        """Σ k uᵀ for ``U`` (n, c) → (r, c)."""
-        return self._pass(lambda K, rows: K.T @ U[rows], U.shape[1])
+    def add(self, block: Rows, *beside: Array | None) -> None:
+        U, root = beside
+        given = self._C if U is None else U
+        assert given is not None
+        sums = np.zeros((_HANDS, self._basis.size, given.shape[1]))
 
-    def twice(self, C: Array) -> Array:
-        """Σ k kᵀC for ``C`` (r, c) → (r, c)."""
-        return self._pass(lambda K, rows: K.T @ (K @ C), C.shape[1])
+        def look(strip: slice, K: Array) -> None:
+            hand = (strip.start // self._strip) % _HANDS
+            sums[hand] += K.T @ (K @ given if U is None else given[strip])
 
-    def _pass(self, part: Callable[[Array, slice], Array], columns: int) -> Array:
-        """Σ part(K, rows) over all strips of kernel values (b, r), in float64."""
-        sums = np.zeros((_HANDS, self._basis.size, columns))
-        with shared_cores():
-            for piece, block in self._rows.row_blocks(_ROWS):
-                some = None if self._root is None else self._root[piece]
-
-                def look(strip: slice, K: Array, start: int = piece.start) -> None:
-                    rows = slice(start + strip.start, start + strip.stop)
-                    hand = (strip.start // self._strip) % _HANDS
-                    sums[hand] += part(K, rows)
-
-                self._basis.strips(
-                    block,
-                    look,
-                    size=self._strip,
-                    hands=_HANDS,
-                    shift=self._shift,
-                    root=some,
-                )
-        return sums.sum(axis=0)
+        self._basis.strips(
+            block, look, size=self._strip, hands=_HANDS, shift=self._shift, root=root
+        )
+        found = sums.sum(axis=0)
+        if self.total is None:
+            self.total = found
+        else:
+            self.total += found

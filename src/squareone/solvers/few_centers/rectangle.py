@@ -14,8 +14,9 @@ from ...decompositions import Tridiagonal
 from ...devices import active_place
 from ...kernels.tiles import kernel_rectangle
 from ...rows import Rows, rows_of
-from ...threads import for_each, shared_cores
-from ..contract import Candidate, Factor, Forgetful, Keeper, SolverInput, Task
+from ...rows.block_sums import Keeper, Watcher
+from ...threads import for_each
+from ..contract import Candidate, Factor, Forgetful, SolverInput, Task
 from ..cost_counts import counted, during
 from ..exact.ridge import RidgeFactor
 from ..exact.symmetric_system import SymmetricSystem
@@ -38,6 +39,7 @@ from .center_removal import CenterRemoval, CenterRows, errors_without_rows
 from .deflation import Deflation
 from .dropped_centers import lost_energy
 from .feature_sums import FeatureSums, JointSums
+from .kernel_sums import KernelSums
 
 # The kernel values themselves are summed, and divided by the factor of K afterwards, while that
 # costs at most this much relative accuracy: as they are, or with large directions apart, which is
@@ -52,11 +54,6 @@ _NEGLIGIBLE = 5e9
 LARGE = 1024
 #: Bytes of a sample's basis that are kept from one visit to the next.
 KEPT_BYTES = 536_870_912
-
-#: Told how many rows have been summed.
-Watcher = Callable[[int], None]
-#: Called with a part of the rows.
-Visitor = Callable[[slice], None]
 
 
 class RectangleFactor(RidgeFactor):
@@ -164,61 +161,24 @@ class RectangleFactor(RidgeFactor):
         """Whether dividing first, the most accurate way, would take time worth speaking of."""
         return float(self.n) * self.centers.size**2 > _NEGLIGIBLE
 
-    def _room(self, width: int) -> Any:
-        """For a block of rows, touched once and used again."""
-        rows = min(self.n, self.centers.block_rows())
-        return active_place().room(rows, width, self._sum_type)
-
-    def _fill(self, block: Rows, root: Array | None, F: Any, beside: Visitor) -> None:
-        """Write what is summed of a block of rows: (b, r), or (b, r + q) with directions apart.
-
-        ``beside`` is called with parts of the rows while these are in the cache.
-        """
-        r, apart = self.centers.size, self._apart
-        # the shift is among the directions apart, and is taken off there
-        along = None if apart is None or self._shift is None else apart.along(self._shift)
-
-        def turn(part: slice, K: Any) -> None:
-            if apart is not None:
-                apart.split(K, F[part, r:])
-            elif self._divided_first:
-                self.centers.divide(K)
-            if along is not None:
-                F[part, r:] -= along if root is None else root[part, None] * along
-            beside(part)
-
-        self.centers.fill(block, F[:, :r], None if apart is not None else self._shift, root, turn)
-
     def _summed(self, watch: Watcher, keeper: Keeper) -> FeatureSums:
         """Over all rows, in one pass: of L⁻¹(k − shift), not centred."""
-        sums = self._summed_jointly(watch, keeper).apart()
+        t, basis = self.targets.shape[1], self.centers.evaluating(divides=self._divided_first)
+        start = partial(
+            KernelSums, basis, self._shift, self._apart, self._divided_first, t, self._sum_type
+        )
+        total = self.rows.sum_over_blocks(
+            start,
+            (self.targets, self.weighting.root),
+            size=self.centers.block_rows(),
+            watch=watch,
+            keeper=keeper,
+        )
+        sums = JointSums(total.shape[0] - t - 1, t, active_place().taken(total)).apart()
         if self._divided_first:
             return sums
         given = sums, self.centers, self._precision()
         return FeatureSums.divided(*given) if self._apart is None else self._apart.divided(*given)
-
-    def _summed_jointly(self, watch: Watcher, keeper: Keeper) -> JointSums:
-        """Of what a block of rows is filled with; its memory is there for others afterwards."""
-        before = keeper.restored("sums")
-        k = self.centers.size + (0 if self._apart is None else self._apart.size)
-        joint, done = JointSums(k, self.targets.shape[1]), 0
-        if before is not None:
-            joint, done = JointSums.of(FeatureSums.from_state(before)), int(before["rows"])
-        root = self.weighting.root
-        out = self._room(k + self.targets.shape[1] + 1)
-        with shared_cores():
-            for part, block in self.passes():
-                if part.stop <= done:
-                    continue
-                if part.start < done:  # another attempt had other blocks
-                    block, part = block[done - part.start :], slice(done, part.stop)
-                some, rows = None if root is None else root[part], out[: block.shape[0]]
-                beside = partial(joint.beside, rows, self.targets[part], some)
-                self._fill(block, some, rows[:, :k], beside)
-                joint.add(rows)
-                keeper.keep("sums", partial(joint.state, part.stop))
-                watch(part.stop)
-        return joint
 
     def _precision(self) -> np.dtype:
         """Of matrices among the centers, once they are divided by the factor."""

@@ -1,0 +1,92 @@
+"""The first page: short, its commands exist, its links lead somewhere, its chart is of the results.
+
+Its Python is run as a doctest.
+"""
+
+import re
+import shlex
+from pathlib import Path
+
+import click
+import pytest
+
+from squareone.cli.commands import cli
+from squareone.version import __version__
+from tools.front_chart import CHOICES, COLOURS, FOLDER, chart, points, tables
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text()
+BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```", README, flags=re.M | re.S)
+COMMANDS = [
+    line.removeprefix("$ ").split("  #")[0].strip()
+    for kind, block in BLOCKS
+    if kind in ("shell", "console")
+    for line in block.splitlines()
+]
+LINKS = re.findall(r"\]\(([^)]+)\)", README) + re.findall(r'(?:src|srcset)="([^"]+)"', README)
+
+
+def test_it_is_short():
+    assert len(README.splitlines()) <= 120
+    python = [block for kind, block in BLOCKS if kind == "python"]
+    assert len(python) == 1
+    assert python[0].count(">>>") <= 8
+
+
+@pytest.mark.parametrize("link", LINKS)
+def test_links_lead_to_files(link):
+    assert (ROOT / link).exists()
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_commands_exist(command):
+    program, *arguments = shlex.split(command)
+    if program == "squareone":
+        known = cli.get_command(click.Context(cli), arguments[0])
+        assert known is not None
+        names = {option for parameter in known.params for option in parameter.opts}
+        assert {each for each in arguments if each.startswith("-")} <= names
+    elif program == "make":
+        assert re.search(f"^{arguments[0]}:", (ROOT / "Makefile").read_text(), flags=re.M)
+    else:
+        assert (program, arguments[:3]) == ("python", ["-m", "pip", "install"])
+        extras = re.findall(r"\[(.*?)\]", arguments[3])
+        declared = (ROOT / "pyproject.toml").read_text()
+        assert all(re.search(f"^{each} = ", declared, flags=re.M) for each in extras)
+
+
+@pytest.mark.parametrize("module", re.findall(r"python -m ([\w.]+)", README))
+def test_modules_exist(module):
+    path = ROOT.joinpath(*module.split("."))
+    assert module == "pip" or path.with_suffix(".py").exists() or path.is_dir()
+
+
+@pytest.mark.parametrize("scheme", COLOURS)
+def test_the_chart_is_of_the_results(scheme):
+    message = "python -m tools.front_chart draws it anew"
+    assert (FOLDER / f"chart-{scheme}.svg").read_text() == chart(COLOURS[scheme]), message
+
+
+def test_every_choice_is_in_the_chart():
+    assert {point.choice for point in points()} == set(CHOICES)
+    others = [row for row in tables("usual_choices") if row["contestant"] != "squareone"]
+    sets = len(tables("classification")) + len(tables("regression"))
+    assert len(points()) == len(others) + sets
+
+
+def test_losses_are_those_of_the_results():
+    measured = {(point.set, point.choice): point.error for point in points()}
+    section = README.partition("## When not to use it\n")[2].partition("##")[0]
+    stated = 0
+    for item in section.split("\n- "):
+        choice = re.search(r"\*\*(.*?)\*\*", item)
+        for name, error in re.findall(r"`(\w+)` ([\d.]+) ×", item):
+            assert f"{measured[name, choice[1]]:.2f}" == error
+            stated += 1
+    assert stated >= 4
+
+
+def test_files_of_a_release_have_the_version():
+    assert f"version: {__version__}\n" in (ROOT / "CITATION.cff").read_text()
+    assert f"## {__version__}\n" in (ROOT / "CHANGELOG.md").read_text()
+    assert f"squareone-{__version__}-py3" in (ROOT / "docs" / "install.rst").read_text()

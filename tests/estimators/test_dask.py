@@ -1,0 +1,611 @@
+"""Dask collections as X: the same fit, to the bit, wherever their blocks are."""
+
+import logging
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_array
+
+from squareone import (
+    IncrementalRLSClassifier,
+    IncrementalRLSRegressor,
+    RLSClassifier,
+    RLSRegressor,
+)
+from squareone.errors import (
+    CheckpointError,
+    MemoryLimitError,
+    RechunkWarning,
+    UnrecoverableWarning,
+)
+from squareone.kernels import Gaussian
+from squareone.persistence import checkpoint as checkpoints
+from squareone.planning.worker_memory import on_workers, worker_bytes
+from squareone.rows import GeneratedRows, block_sums, open_rows
+
+dask = pytest.importorskip("dask")
+distributed = pytest.importorskip("distributed")
+da = pytest.importorskip("dask.array")
+dd = pytest.importorskip("dask.dataframe")
+
+rng = np.random.default_rng(3)
+n, d, m = 1100, 5, 25
+GROUP = 128
+X = rng.standard_normal((n, d))
+y = np.sin(2.0 * X[:, 0]) + X[:, 1] + 0.1 * rng.standard_normal(n)
+two = np.where(y > 0, "high", "low")
+weights = rng.uniform(0.5, 2.0, n)
+weights[[3, 500, 1099]] = 0.0
+names = [f"x{i}" for i in range(d)]
+new = rng.standard_normal((70, d))
+
+SETTINGS = {
+    "rectangle": {"kernel": Gaussian(1.5), "solver": "rectangle", "centers": m},
+    "gram": {"kernel": "linear", "solver": "gram"},
+    "krylov": {"kernel": "linear", "solver": "krylov", "tol": 1e-4},
+    "pcg": {"kernel": Gaussian(1.5), "solver": "pcg", "centers": m, "tol": 1e-3},
+    "subset": {"kernel": Gaussian(1.5), "solver": "subset", "centers": m},
+}
+ONE_PASS = ["rectangle", "gram"]
+every_solver = pytest.mark.parametrize("solver", SETTINGS)
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::squareone.errors.EstimateWarning"),
+    pytest.mark.filterwarnings("ignore:X does not have valid feature names"),
+]
+
+
+@pytest.fixture(autouse=True)
+def small_groups(monkeypatch):
+    """Nine groups: a node of eight, and one above it."""
+    for name in ("_MOST_ROWS", "_FEWEST_ROWS", "_SPARSE_ROWS"):
+        monkeypatch.setattr(block_sums, name, GROUP)
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """Two workers with a thread each, in this process."""
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None
+        ) as found,
+        distributed.Client(found, set_as_default=False) as client,
+    ):
+        yield client
+
+
+def stream():
+    return GeneratedRows(lambda: iter(np.array_split(X, 13)), X.shape, X.dtype)
+
+
+def array(chunks=170):
+    return da.from_array(X, chunks=(chunks, d))
+
+
+def frame(parts=6):
+    return dd.from_pandas(pd.DataFrame(X, columns=names), npartitions=parts)
+
+
+def fitted(solver, rows, y=y, w=None, estimator=RLSRegressor, **more):
+    return estimator(**{**SETTINGS[solver], **more}).fit(rows, y, w)
+
+
+def learned(model):
+    return model.coef_ if hasattr(model, "coef_") else model.dual_coef_
+
+
+def assert_equal_bits(found, expected):
+    assert_array_equal(learned(found), learned(expected))
+    assert_array_equal(found.intercept_, expected.intercept_)
+    assert found.alpha_ == expected.alpha_
+    assert found.best_score_ == expected.best_score_
+    assert_array_equal(found.loo_predictions_, expected.loo_predictions_)
+
+
+# --- the law: one fit, wherever the rows are ---
+
+
+@pytest.mark.costly
+@every_solver
+@pytest.mark.parametrize("w", [None, weights], ids=["unweighted", "weighted"])
+def test_threads_find_what_a_stream_finds(solver, w):
+    expected = fitted(solver, stream(), w=w)
+    assert_equal_bits(fitted(solver, array(), w=w), expected)
+    memory = fitted(solver, X, w=w)
+    tolerance = 0.05 if SETTINGS[solver].get("tol") else 1e-6
+    assert_allclose(expected.predict(new), memory.predict(new), rtol=0, atol=tolerance)
+
+
+@pytest.mark.parametrize("w", [None, weights], ids=["unweighted", "weighted"])
+def test_sums_of_arrays_in_memory_are_the_same_bits(w):
+    assert_equal_bits(fitted("rectangle", array(), w=w), fitted("rectangle", X, w=w))
+
+
+@pytest.mark.parametrize("chunks", [1, 7, 64, 100, n])
+def test_chunks_do_not_matter(chunks):
+    if chunks == 1:
+        chunks = (1, 0, 500, 1, 598)
+    rows = da.from_array(X, chunks=((chunks, d) if isinstance(chunks, int) else (chunks, (d,))))
+    assert_equal_bits(fitted("gram", rows), fitted("gram", stream()))
+
+
+@pytest.mark.parametrize(
+    "solver",
+    [
+        *ONE_PASS,
+        "subset",
+        *(pytest.param(name, marks=pytest.mark.thorough) for name in ("krylov", "pcg")),
+    ],
+)
+def test_a_cluster_finds_the_same(solver, cluster):
+    expected = fitted(solver, array(), w=weights)
+    with dask.config.set(scheduler=cluster):
+        assert_equal_bits(fitted(solver, array(90), da.from_array(y), weights), expected)
+
+
+@pytest.mark.parametrize("solver", ONE_PASS)
+def test_classes(solver):
+    expected = fitted(solver, stream(), two, estimator=RLSClassifier)
+    found = fitted(solver, array(), da.from_array(two), estimator=RLSClassifier)
+    assert_equal_bits(found, expected)
+    for method in ("predict", "predict_proba", "decision_function"):
+        lazy = getattr(found, method)(array(100))
+        assert isinstance(lazy, da.Array)
+        assert_array_equal(
+            lazy.compute(),
+            np.concatenate([getattr(expected, method)(X[i : i + 100]) for i in range(0, n, 100)]),
+        )
+
+
+@pytest.mark.parametrize("solver", [*ONE_PASS, "krylov"])
+def test_sparse_chunks(solver):
+    thin = np.where(rng.uniform(size=X.shape) < 0.4, X, 0.0)
+    rows = da.from_array(thin, chunks=(150, d)).map_blocks(csr_array, meta=csr_array((0, d)))
+    blocks = [csr_array(part) for part in np.array_split(thin, 5)]
+    expected = fitted(solver, GeneratedRows(lambda: iter(blocks), X.shape, sparse=True))
+    assert_equal_bits(fitted(solver, rows), expected)
+
+
+def test_float32_stays():
+    rows = array().astype(np.float32)
+    found = fitted("rectangle", rows)
+    assert learned(found).dtype == np.float32
+    assert_equal_bits(found, fitted("rectangle", X.astype(np.float32)))
+    assert found.predict(rows).dtype == np.float32
+
+
+@pytest.mark.thorough
+def test_a_width_and_other_selectors():
+    from squareone.centers import KMeans, LeverageScores, PivotedCholesky
+
+    for selector in (KMeans(10), LeverageScores(10), PivotedCholesky(10, pool=100)):
+        settings = {"kernel": "gaussian", "centers": selector, "random_state": 0}
+        assert_equal_bits(
+            fitted("rectangle", array(), **settings), fitted("rectangle", stream(), **settings)
+        )
+
+
+def test_folds_and_scorers():
+    more = {"cv": 3, "scoring": "neg_mean_absolute_error"}
+    assert_equal_bits(fitted("rectangle", array(), **more), fitted("rectangle", X, **more))
+
+
+# --- data frames ---
+
+
+@pytest.mark.parametrize("solver", ONE_PASS)
+def test_a_data_frame_is_its_rows(solver):
+    """Its lengths are not known; empty partitions, integers and pandas' own types are there."""
+    table = pd.DataFrame(X, columns=names)
+    table["x1"] = (10.0 * X[:, 1]).astype(int)
+    expected = fitted(solver, table)
+    table["x1"] = table["x1"].astype("Int64")
+    table["y"], table["w"] = y, weights
+    rows = dd.concat([dd.from_pandas(part, npartitions=2) for part in (table[:0], table[:400])])
+    rows = dd.concat([rows, dd.from_pandas(table[400:], npartitions=3)])
+    assert np.isnan(rows[names].to_dask_array().chunks[0]).all()
+    found = fitted(solver, rows[names], rows["y"])
+    assert list(found.feature_names_in_) == names
+    assert_allclose(found.predict(table[names]), expected.predict(table[names]), rtol=1e-9)
+    expected = fitted(solver, table[names].astype(float), w=weights)
+    found = fitted(solver, rows[names], rows["y"], rows["w"])
+    lazy = found.predict(rows[names])
+    assert np.isnan(lazy.shape[0])
+    assert_allclose(lazy.compute(), expected.predict(table[names].astype(float)), rtol=1e-9)
+
+
+def test_parquet_in_parts(tmp_path):
+    table = pd.DataFrame(X, columns=names)
+    (tmp_path / "rows").mkdir()
+    for i, part in enumerate(np.array_split(np.arange(n), 5)):
+        table.assign(y=y).iloc[part].to_parquet(tmp_path / "rows" / f"part{i}.parquet")
+    rows = dd.read_parquet(tmp_path / "rows")
+    table.to_parquet(tmp_path / "rows.parquet")
+    expected = fitted("rectangle", open_rows(tmp_path / "rows.parquet"))
+    assert_equal_bits(fitted("rectangle", rows[names], rows["y"]), expected)
+
+
+def test_columns_by_name():
+    model = fitted("gram", frame())
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(frame()[names[::-1]]).compute()
+
+
+# --- predictions ---
+
+
+def test_predictions_are_lazy_and_keep_their_model():
+    model = fitted("rectangle", X)
+    lazy, interval = model.predict(array()), model.predict_interval(array())
+    values, deviations = model.predict(array(), return_std=True)
+    assert lazy.chunks == ((170,) * 6 + (80,),)
+    assert interval.shape == (n, 2)
+    expected = model.predict(X), model.predict_interval(X), model.predict(X, return_std=True)[1]
+    model.fit(X, -y)
+    assert_allclose(lazy.compute(), expected[0], rtol=1e-10)
+    assert_allclose(values.compute(), expected[0], rtol=1e-10)
+    assert_allclose(interval.compute(), expected[1], rtol=1e-8)
+    assert_allclose(deviations.compute(), expected[2], rtol=1e-6)
+
+
+def test_predictions_of_unknown_and_empty_chunks():
+    model = fitted("gram", X)
+    rows = array()[da.from_array(X[:, 0], chunks=170) > 0]
+    assert_allclose(model.predict(rows).compute(), model.predict(X[X[:, 0] > 0]), rtol=1e-10)
+    none = array()[da.from_array(np.arange(n) < 200, chunks=170)]
+    assert_allclose(model.predict(none).compute(), model.predict(X[:200]), rtol=1e-10)
+
+
+def test_predictions_of_a_model_that_is_not_fitted():
+    from sklearn.exceptions import NotFittedError
+
+    with pytest.raises(NotFittedError):
+        RLSRegressor().predict(array())
+
+
+# --- what cannot be fitted says where ---
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_missing_number_has_a_block_and_a_row(known, cluster):
+    wrong = X.copy()
+    wrong[37 * 25 + 4, 2] = np.nan
+    rows = da.from_array(wrong, chunks=(25, d))
+    if not known:
+        rows = rows[da.ones(n, chunks=25) > 0]
+    model = RLSRegressor(**SETTINGS["gram"])
+    where = "row 929, column 2 of block 37" if known else "row 4, column 2 of block 37"
+    for scheduler in (None, cluster):
+        with dask.config.set(scheduler=scheduler), pytest.raises(ValueError, match=where):
+            model.fit(rows, y)
+        assert not hasattr(model, "coef_")
+
+
+def test_text_in_one_block():
+    def spoiled(block, block_info=None):
+        block = block.astype(object)
+        if block_info[0]["chunk-location"][0] == 4:
+            block[3, 1] = "seven"
+        return block
+
+    rows = array().map_blocks(spoiled, dtype=float, meta=np.empty((0, 0)))
+    with pytest.raises(ValueError, match="column 1 of block 4 of a Dask array is not numeric"):
+        fitted("gram", rows)
+
+
+def test_columns_that_are_no_numbers():
+    table = dd.from_pandas(pd.DataFrame({"a": ["x", "y"] * 50, "b": np.arange(100.0)}), 2)
+    with pytest.raises(ValueError, match="column 'a' of a Dask data frame is not numeric"):
+        fitted("gram", table, np.arange(100.0))
+
+
+def test_what_is_no_table():
+    with pytest.raises(ValueError, match="one column"):
+        fitted("gram", frame()["x0"])
+    with pytest.raises(ValueError, match="shape"):
+        fitted("gram", array()[:, 0])
+    with pytest.raises(ValueError, match="no rows"):
+        fitted("gram", array()[:0], y[:0])
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        fitted("gram", array(), y[:-1])
+
+
+def test_a_block_of_another_length():
+    lie = da.from_delayed(dask.delayed(X[:90].copy)(), (100, d), dtype=float)
+    with pytest.raises(ValueError, match=r"block 1 of a Dask array gave 90 rows where 100"):
+        fitted("gram", da.concatenate([array(100)[:100], lie]), y[:200])
+
+
+def test_columns_in_chunks_are_put_into_one():
+    with pytest.warns(RechunkWarning, match="3 chunks"):
+        found = fitted("gram", da.from_array(X, chunks=(200, 2)))
+    assert_equal_bits(found, fitted("gram", array()))
+
+
+# --- learners of streams ---
+
+
+def test_learners_of_streams_read_their_rows_in_order():
+    expected = IncrementalRLSRegressor("linear", 0.1).fit(X, y)
+    found = IncrementalRLSRegressor("linear", 0.1).fit(array(), da.from_array(y, chunks=170))
+    lazy = found.predict(array())
+    assert_array_equal(lazy.compute(), expected.predict(X))
+    lazy = found.predict(array())
+    found.partial_fit(array()[:100], -10.0 * y[:100])
+    assert_array_equal(lazy.compute(), expected.predict(X))
+    classes = IncrementalRLSClassifier("linear", 0.1).fit(array(), two)
+    expected = IncrementalRLSClassifier("linear", 0.1).fit(X, two)
+    assert_array_equal(classes.predict(array()).compute(), expected.predict(X))
+    assert_allclose(classes.predict_proba(array()).compute(), expected.predict_proba(X))
+
+
+def test_tables_are_in_memory_but_predicted_anywhere():
+    from squareone import TableRegressor
+    from squareone.tables import TableEncoder
+
+    kinds = rng.choice(["elm", "oak", "yew"], 200)
+    table = pd.DataFrame({"kind": pd.Categorical(kinds), "age": rng.uniform(1, 9, 200)})
+    heights = table["age"] + (kinds == "oak")
+    rows = dd.concat([dd.from_pandas(part, 1) for part in (table[:90], table[90:])])
+    with pytest.raises(TypeError, match=r"X\.compute"):
+        TableRegressor("linear").fit(rows, heights)
+    with pytest.raises(TypeError, match=r"X\.compute"):
+        TableEncoder().fit(rows)
+    encoder = TableEncoder().fit(table[:150])
+    assert_array_equal(encoder.transform(rows).compute(), encoder.transform(table))
+    whole = fitted("gram", encoder.transform(rows), heights, alpha=0.1)
+    expected = fitted("gram", encoder.transform(table), heights, alpha=0.1)
+    assert_allclose(whole.coef_, expected.coef_, rtol=1e-9)
+    model = TableRegressor("linear").fit(table, heights)
+    assert_allclose(model.predict(rows).compute(), model.predict(table), rtol=1e-12)
+
+
+# --- what may happen to a cluster ---
+
+
+def test_what_was_scattered_is_warned_about(cluster):
+    with dask.config.set(scheduler=cluster):
+        parts = cluster.scatter(np.array_split(X, 4))
+        rows = da.concatenate([da.from_delayed(part, (275, d), dtype=float) for part in parts])
+        with pytest.warns(UnrecoverableWarning, match="4 chunks"):
+            found = fitted("gram", rows)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            kept = array().persist()
+            assert_equal_bits(fitted("gram", kept), found)
+
+
+def test_an_interrupt_leaves_nothing(cluster):
+    """No task is left to do, and nothing is half fitted."""
+
+    def slow(block):
+        time.sleep(0.05)
+        return block
+
+    model = fitted("gram", X)
+    rows = array(10).map_blocks(slow, meta=X[:0])
+    with dask.config.set(scheduler=cluster):
+        threading.Timer(0.6, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(rows, y)
+        assert not hasattr(model, "coef_")
+        until = time.monotonic() + 5.0
+        while any(cluster.processing().values()) and time.monotonic() < until:
+            time.sleep(0.05)
+        assert not any(cluster.processing().values())
+
+
+def test_targets_may_be_large(cluster):
+    """They are sent with the tasks, as they have to be for tasks to be made again."""
+    small = {"distributed.admin.large-graph-warning-threshold": "1kB"}
+    with dask.config.set(scheduler=cluster), dask.config.set(small):
+        assert_equal_bits(fitted("rectangle", array()), fitted("rectangle", X))
+
+
+def test_two_fits_at_once(cluster):
+    found = {}
+
+    def fit(solver):
+        found[solver] = fitted(solver, array())
+
+    fits = [threading.Thread(target=fit, args=(solver,)) for solver in ONE_PASS]
+    with dask.config.set(scheduler=cluster):
+        for each in fits:
+            each.start()
+        for each in fits:
+            each.join()
+    for solver in ONE_PASS:
+        assert_equal_bits(found[solver], fitted(solver, array()))
+
+
+# --- the plan knows the workers ---
+
+
+def test_the_plan_says_what_workers_need(cluster):
+    model = RLSRegressor(**SETTINGS["rectangle"])
+    with dask.config.set(scheduler=cluster):
+        plan = model.plan(array(), y)
+    assert "2 workers of Dask with 2 threads together, at most" in plan.reason
+    assert "workers" not in model.plan(array(), y).reason
+
+
+@pytest.mark.parametrize(("m", "threads"), [(1000, 1), (1000, 4), (5000, 2)])
+def test_sums_are_counted_for_threads_and_two_more(m, threads):
+    task = RLSRegressor(Gaussian(1.0), centers=20).plan(X, y).task
+    task = replace(task, n=10**7, centers=m)
+    counted = worker_bytes(task, "rectangle", threads, 0.0)
+    rows = 8.0 * threads * GROUP * (d + m + 2)
+    assert counted == pytest.approx(8.0 * (m + 2) ** 2 * (threads + 2) + rows)
+
+
+def test_what_does_not_fit_is_refused_with_what_would():
+    task = RLSRegressor(Gaussian(1.0), centers=20).plan(X, y).task
+    plan = replace(RLSRegressor(Gaussian(1.0), centers=20).plan(X, y), task=task)
+    large = replace(plan, task=replace(task, n=10**7, centers=10_000))
+    on_workers(large, [(2, 4e9), (2, 4e9)], 1e6)
+    with pytest.raises(MemoryLimitError, match=r"on a worker with 4 threads.* 2 GiB") as caught:
+        on_workers(large, [(2, 4e9), (4, 2.0**31)], 1e6)
+    fits = int(re.search(r"centers=([\d_]+)", str(caught.value))[1])
+    on_workers(replace(large, task=replace(large.task, centers=fits)), [(4, 2.0**31)], 1e6)
+    more = replace(large, task=replace(large.task, centers=fits + 100))
+    with pytest.raises(MemoryLimitError):
+        on_workers(more, [(4, 2.0**31)], 1e6)
+
+
+def test_a_worker_without_a_limit_refuses_nothing():
+    plan = RLSRegressor(Gaussian(1.0), centers=20).plan(X, y)
+    huge = replace(plan, task=replace(plan.task, n=10**9, centers=10**6))
+    assert "on each" in on_workers(huge, [(8, 0.0)], 1e12).reason
+
+
+class StoppedError(Exception):
+    """Raised in the middle of a fit."""
+
+
+@pytest.mark.parametrize("interrupted_in", ["stream", "dask"])
+def test_a_checkpoint_goes_on_elsewhere(interrupted_in, tmp_path, monkeypatch):
+    monkeypatch.setattr(checkpoints.Checkpoint.__init__, "__defaults__", (0.0,))
+    monkeypatch.setattr("squareone.rows.dask_tasks._NODES", 3)
+    path, keep, seen = tmp_path / "fit.npz", checkpoints.Checkpoint.keep, []
+
+    def keep_some(self, stage, state):
+        keep(self, stage, state)
+        seen.append(int(state()["rows"]))
+        if seen[-1] >= 500:
+            raise StoppedError
+
+    monkeypatch.setattr(checkpoints.Checkpoint, "keep", keep_some)
+    first = stream() if interrupted_in == "stream" else array()
+    with pytest.raises(StoppedError):
+        fitted("rectangle", first, checkpoint=path)
+    monkeypatch.setattr(checkpoints.Checkpoint, "keep", keep)
+    assert path.exists()
+    expected = fitted("rectangle", X)
+    with pytest.raises(CheckpointError, match="another fit"):
+        fitted("rectangle", array() + 1.0, checkpoint=path)
+    assert_equal_bits(fitted("rectangle", array(), checkpoint=path), expected)
+    assert not path.exists()
+
+
+# --- worker processes, and their ends ---
+
+
+def made(number, delay):
+    time.sleep(delay)
+    return np.random.default_rng(number).standard_normal((20, d))
+
+
+def rows_of_recipe(delay=0.0, blocks=55):
+    parts = [dask.delayed(made)(i, delay) for i in range(blocks)]
+    return da.concatenate([da.from_delayed(each, (20, d), dtype=float) for each in parts])
+
+
+def killed_at_random(client, stop, seed):
+    """SIGKILL of a worker, twice, at random times."""
+    draw = np.random.default_rng(seed)
+    for _ in range(2):
+        if stop.wait(draw.uniform(0.1, 0.6)):
+            return
+        os.kill(int(draw.choice(list(client.run(os.getpid).values()))), signal.SIGKILL)
+
+
+def fits_with_losses(seeds, caplog):
+    """Fits of which workers are lost, and those that nothing happened to."""
+    expected = {solver: fitted(solver, rows_of_recipe(), y) for solver in ONE_PASS}
+    with (
+        dask.config.set({"distributed.scheduler.allowed-failures": 20}),
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=60
+        ) as processes,
+        distributed.Client(processes) as client,
+    ):
+        for seed in seeds:
+            client.wait_for_workers(2)
+            stop = threading.Event()
+            killer = threading.Thread(target=killed_at_random, args=(client, stop, seed))
+            solver = ONE_PASS[seed % 2]
+            with caplog.at_level(logging.WARNING, "squareone"):
+                killer.start()
+                found = fitted(solver, rows_of_recipe(0.02), y)
+                stop.set()
+                killer.join()
+            yield found, expected[solver]
+
+
+@pytest.mark.thorough
+def test_a_lost_worker_is_no_matter(caplog):
+    for found, expected in fits_with_losses(range(2), caplog):
+        assert_equal_bits(found, expected)
+    assert any("was lost" in record.message for record in caplog.records)
+
+
+@pytest.mark.slow
+def test_workers_that_are_lost_at_ten_random_times(caplog):
+    for found, expected in fits_with_losses(range(2, 12), caplog):
+        assert_equal_bits(found, expected)
+
+
+def alone(scheduler):
+    """A worker process without a nanny: nobody begins it anew."""
+    command = [sys.executable, "-m", "distributed.cli.dask_worker", scheduler, "--no-nanny"]
+    return subprocess.Popen(
+        [*command, "--nthreads", "1", "--no-dashboard"],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([os.getcwd(), *sys.path])},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+
+
+@pytest.mark.thorough
+def test_workers_without_a_nanny(caplog):
+    """One is lost for good, and another is stopped for a while: it is slow, and no more."""
+    expected = fitted("rectangle", rows_of_recipe(), y)
+    with distributed.LocalCluster(
+        n_workers=0, dashboard_address=None, silence_logs=60
+    ) as scheduler:
+        workers = [alone(scheduler.scheduler_address) for _ in range(3)]
+        try:
+            with distributed.Client(scheduler) as client:
+                client.wait_for_workers(3)
+                threading.Timer(0.3, workers[0].kill).start()
+                threading.Timer(0.4, workers[1].send_signal, [signal.SIGSTOP]).start()
+                threading.Timer(1.5, workers[1].send_signal, [signal.SIGCONT]).start()
+                with caplog.at_level(logging.WARNING, "squareone"):
+                    found = fitted("rectangle", rows_of_recipe(0.02), y)
+                assert_equal_bits(found, expected)
+        finally:
+            for each in workers:
+                each.kill()
+                each.wait()
+
+
+@pytest.mark.thorough
+def test_chunks_may_be_spilled_to_the_disk():
+    """Workers with room for few of the chunks: the others are written, and read again."""
+    rng = np.random.default_rng(0)
+    many = rng.standard_normal((60_000, 20))
+    target = many[:, 0] + 0.1 * rng.standard_normal(60_000)
+    expected = fitted("gram", GeneratedRows(lambda: iter([many]), many.shape), target)
+    with (
+        distributed.LocalCluster(
+            n_workers=1,
+            threads_per_worker=1,
+            processes=False,
+            memory_limit="8MB",
+            dashboard_address=None,
+            silence_logs=60,
+        ) as processes,
+        distributed.Client(processes),
+    ):
+        kept = da.from_array(many, chunks=(3000, 20)).persist()
+        assert_equal_bits(fitted("gram", kept, target), expected)

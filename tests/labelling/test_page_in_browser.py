@@ -1,0 +1,264 @@
+"""The page in a browser: labels by keyboard, undo, tabs, panels, screen readers, looks."""
+
+import base64
+import os
+import re
+
+import pytest
+
+from squareone.labelling.journal import read_journal
+from tests.browser import CONTRAST
+from tools.browser import emulate
+
+from .conftest import Page, write_mails
+
+pytestmark = pytest.mark.thorough
+
+LONG = "word " * 600
+HOSTILE = "<img src=x onerror=\"document.title='broken'\"><script>document.title='broken'</script>"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("label")
+    write_mails(folder / "mails.csv", 400)
+    (folder / "how.md").write_text("# Spam or ham\n\nOffers are spam.")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def page(folder):
+    """One for most tests, each of which begins with a link of its own."""
+    write_mails(folder / "more.csv", 400)
+    page = Page(folder / "more.csv", "--instructions", folder / "how.md")
+    try:
+        yield page
+    finally:
+        page.end()
+
+
+def wait(browser, script, seconds=20):
+    """Until a script gives something true."""
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    return WebDriverWait(browser, seconds, 0.02).until(
+        lambda b: b.execute_script(f"return {script}")
+    )
+
+
+def opened(browser, link):
+    browser.get("about:blank")
+    browser.get_log("browser")
+    browser.get(link)
+    wait(browser, "location.pathname === '/' && document.querySelectorAll('#labels button').length")
+    wait(browser, "!document.getElementById('row').hidden")
+
+
+def row_shown(browser):
+    return int(re.sub(r"\D", "", browser.find_element("id", "row-name").text))
+
+
+def press(browser, key):
+    """A key, and the number of the row that is shown then."""
+    from selenium.webdriver.common.action_chains import ActionChains
+
+    ActionChains(browser, duration=0).send_keys(key).perform()
+
+
+def answered(browser, key):
+    """Press a key on a row; until another one is shown."""
+    wait(browser, "!document.querySelector('#labels button').disabled")
+    before = row_shown(browser)
+    press(browser, key)
+    wait(browser, f"!document.getElementById('row').hidden && Number(document.getElementById("
+                  f"'row-name').textContent.replace(/[^0-9]/g, '')) !== {before}")  # fmt: skip
+    return before
+
+
+def saved(browser):
+    wait(browser, "document.getElementById('saved').textContent === 'all saved'")
+
+
+def no_complaint(browser):
+    found = [entry for entry in browser.get_log("browser") if "favicon" not in entry["message"]]
+    assert found == []
+
+
+def test_a_hundred_labels_undo_to_the_start_and_resume(browser, folder):
+    page = Page(folder / "mails.csv")
+    opened(browser, page.link)
+    labels = {}
+    for _ in range(100):
+        row = row_shown(browser)
+        labels[row] = "spam" if row % 2 else "ham"
+        answered(browser, "1" if row % 2 else "h")
+    saved(browser)
+    _, events = read_journal(folder / "mails.csv.labels.db")
+    given = [event for event in events if event.kind == "answer"]
+    assert len(given) == 100
+    asked = {event.detail["why"] for event in given}
+    assert asked == {"rule", "audit", "repeat"}
+    assert sum(event.detail["why"] == "audit" for event in given) == 12
+    assert all(event.detail["chance"] == 1.0 for event in given if event.detail["why"] == "rule")
+    # the same session in another process
+    page.kill()
+    again = Page(folder / "mails.csv")
+    try:
+        opened(browser, again.link)
+        assert browser.find_element("id", "count").text.startswith(f"{len(labels)} of 400")
+        for _ in range(100):
+            wait(browser, "!document.querySelector('#undo').disabled")
+            press(browser, "u")
+            wait(browser, "document.getElementById('spoken').textContent.startsWith('Undone')")
+            browser.execute_script("document.getElementById('spoken').textContent = ''")
+        saved_text = browser.find_element("id", "count").text
+        assert saved_text.startswith("0 of 400")
+        press(browser, "u")
+        wait(browser, "document.getElementById('spoken').textContent.includes('nothing to undo')")
+    finally:
+        again.end()
+    no_complaint(browser)
+
+
+def test_two_tabs_never_show_the_same_row(browser, page):
+    opened(browser, page.new_link())
+    first = browser.current_window_handle
+    browser.switch_to.new_window("tab")
+    browser.get(f"http://127.0.0.1:{page.port}/")
+    wait(browser, "!document.getElementById('row').hidden")
+    second = browser.current_window_handle
+    seen = []
+    for _ in range(5):
+        for handle in (first, second):
+            browser.switch_to.window(handle)
+            seen.append(row_shown(browser))
+            answered(browser, "s")
+    assert len(set(seen)) == len(seen)
+    browser.close()
+    browser.switch_to.window(first)
+    saved(browser)
+    no_complaint(browser)
+
+
+def test_panels_keys_and_answers_beside_labels(browser, page):
+    opened(browser, page.new_link())
+    row = answered(browser, "d")
+    press(browser, "?")
+    wait(browser, "document.getElementById('help').open")
+    assert "Cannot tell" in browser.find_element("id", "help").text
+    press(browser, "1")  # no answer while a panel is open
+    browser.execute_script("document.getElementById('help').close()")
+    press(browser, "g")
+    wait(browser, "!document.getElementById('guess').hidden")
+    browser.execute_script(f"location.hash = '#row={row}'")
+    wait(browser, f"document.getElementById('row-name').textContent.endsWith('Row {row}')")
+    assert "cannot tell" in browser.find_element("id", "stands").text
+    press(browser, "/")
+    wait(browser, "document.getElementById('search').open")
+    browser.find_element("id", "words").send_keys("prize")
+    wait(browser, "document.querySelectorAll('#search-found button').length")
+    browser.find_element("css selector", "#search-found button").click()
+    wait(browser, "!document.getElementById('search').open")
+    browser.find_element("id", "add").click()
+    browser.find_element("id", "label-name").send_keys("other")
+    browser.find_element("id", "add-label").click()
+    wait(browser, "document.querySelectorAll('#labels button').length === 3")
+    for name in ("progress", "review", "files", "instructions"):
+        browser.find_element("css selector", f"[data-panel={name}]").click()
+        wait(browser, f"document.getElementById('{name}').open")
+        wait(browser, f"!document.getElementById('{name}').textContent.includes('Looking …')")
+        browser.execute_script(f"document.getElementById('{name}').close()")
+    assert "Offers are spam." in browser.execute_script(
+        "return document.getElementById('instructions-text').textContent"
+    )
+    browser.find_element("id", "history").click()
+    wait(browser, "document.querySelectorAll('#events li').length")
+    browser.execute_script("document.getElementById('past').close()")
+    no_complaint(browser)
+
+
+def test_answers_wait_while_nobody_confirms(browser, page):
+    opened(browser, page.new_link())
+    page.process.send_signal(19)  # stopped: it holds the connection and says nothing
+    try:
+        for _ in range(3):
+            press(browser, "1")
+        wait(browser, "!document.getElementById('trouble').hidden")
+        assert "not confirmed yet" in browser.find_element("id", "trouble").text
+        assert browser.execute_script("return document.querySelector('#labels button').disabled")
+        press(browser, "1")
+        assert "3 not saved yet" in browser.find_element("id", "saved").text
+    finally:
+        page.process.send_signal(18)
+    saved(browser)
+    wait(browser, "document.getElementById('trouble').hidden")
+
+
+@pytest.fixture(scope="module")
+def strange(tmp_path_factory):
+    """A page of texts that would break a careless one."""
+    path = tmp_path_factory.mktemp("strange") / "mails.csv"
+    texts = [HOSTILE, LONG, "=1+1", "a\u202eb", ""] * 8
+    path.write_text("body\n" + "\n".join('"' + t.replace('"', '""') + '"' for t in texts) + "\n")
+    page = Page(path, labels="<b>bold</b>,ham")
+    yield page
+    page.end()
+
+
+def test_cells_are_text(browser, strange):
+    opened(browser, strange.new_link())
+    seen = set()
+    for _ in range(20):
+        shown = browser.execute_script("return document.getElementById('text').textContent")
+        seen.add(shown)
+        answered(browser, "s")
+    assert HOSTILE in seen
+    assert "broken" not in browser.title
+    assert browser.find_element("css selector", "#labels button span").text == "<b>bold</b>"
+    assert not browser.find_elements("css selector", "#text *, #labels b")
+    no_complaint(browser)
+
+
+_NAMES = """
+const unnamed = [];
+for (const e of document.querySelectorAll('button, input, dialog, a, article, section, nav')) {
+  if (!e.checkVisibility()) continue;
+  const label = e.getAttribute('aria-label') || e.labels?.[0]?.textContent || e.textContent
+    || document.getElementById(e.getAttribute('aria-labelledby'))?.textContent;
+  if (!label || !label.trim()) unnamed.push(e.outerHTML.slice(0, 80));
+}
+return unnamed;
+"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1400])
+def test_it_looks_right(browser, page, width, scheme):
+    emulate(browser, width, scheme)
+    opened(browser, page.new_link())
+    for _ in range(2):
+        answered(browser, "1")
+    names = [None, "help", "progress", "search", "review", "files"]
+    for name in names:
+        if name:
+            browser.find_element("css selector", f"[data-panel={name}]").click()
+            wait(browser, f"!document.getElementById('{name}').textContent.includes('Looking …')")
+        root = "document.documentElement"
+        inner, outer = browser.execute_script(f"return [{root}.scrollWidth, {root}.clientWidth]")
+        assert inner <= outer <= width, "it scrolls sideways"
+        assert browser.execute_script(_NAMES) == []
+        ratio, where = browser.execute_script(CONTRAST)
+        assert ratio >= 4.5, where
+        _keep_picture(browser, f"{name or 'row'}_{width}_{scheme}")
+        if name:
+            browser.execute_script(f"document.getElementById('{name}').close()")
+    emulate(browser, 1400, "light")
+    no_complaint(browser)
+
+
+def _keep_picture(browser, name):
+    folder = os.environ.get("SQUAREONE_SCREENSHOTS")
+    if folder:
+        shot = browser.execute_cdp_cmd("Page.captureScreenshot", {})
+        with open(os.path.join(folder, f"label_{name}.png"), "wb") as file:
+            file.write(base64.b64decode(shot["data"]))
