@@ -2,7 +2,7 @@
 
 Parts run in order while there is time for them, each with what it has found written to a file of
 its own in the folder of the results; one that fails says so, and the next one begins. Data are made
-up, but for the digits of MNIST and the letters, which are in the folder named by ``SQUAREONE_DATA``.
+up, but for MNIST's digits and the letters, which are in the folder named by ``SQUAREONE_DATA``.
 """
 
 import argparse
@@ -13,33 +13,24 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from squareone.devices.fused_product import FUSED, Tile
 
 from squareone import RLSRegressor
-from squareone.devices import CenterValues, open_place, streamed_rows, torch_products
-from squareone.devices.torch_products import BlockedProducts, FusedProducts
+from squareone.devices import CenterValues, open_place, torch_streamed_rows
+from squareone.devices.torch_products import Products
 from squareone.kernels import Gaussian, Laplacian, Matern
 
 RESULTS = Path(__file__).resolve().parent / "results"
 EPS = float(np.finfo(np.float32).eps)
+#: Bytes of a block of kernel values.
+BLOCK = 2.0**30
 # Sums of kernel values below this are below the range of float32.
 LEAST = 1e-30
-#: Tiles that are tried, the usual ones among them.
-TILES = [
-    Tile(128, 64, 4, 2),
-    Tile(128, 64, 8, 2),
-    Tile(128, 128, 8, 2),
-    Tile(64, 64, 4, 2),
-    Tile(64, 128, 4, 2),
-    Tile(128, 64, 4, 3),
-    Tile(128, 32, 4, 3),
-]
-
 Found = dict[str, Any]
 
 
@@ -152,7 +143,8 @@ def _error(kernel: Any, d: int, t: int, offset: float, device: torch.device) -> 
     V = torch.randn(900, t, generator=generator, device=device)
     points = C.cpu().numpy()
     origin = points.mean(axis=0, dtype=np.float64).astype(np.float32)
-    products = FusedProducts(CenterValues(kernel, points, origin, np.dtype(np.float32)), device)
+    values = CenterValues(kernel, points, origin, np.dtype(np.float32))
+    products = Products(values, device, BLOCK)
     got, again = products.times(X, V), products.times(X, V)
     want, size = _exactly(kernel, X, C, V)
     back = products.transposed_times(C, V)  # between the centers: symmetric
@@ -170,61 +162,33 @@ def _error(kernel: Any, d: int, t: int, offset: float, device: torch.device) -> 
 
 
 def rates(parts: Parts) -> Iterator[Found]:
-    """Tel/s of K(X, C)V for n = 10⁶, m = 20,000, d = 32, by columns and tiles; both directions."""
+    """Tel/s of K(X, C)V for n = 10⁶, m = 20,000, d = 32, by columns; both directions."""
     n, m, d = 1_000_000, 20_000, 32
     device = torch.device(parts.device)
     X, _ = made_up(n, d, parts.device)
     there = torch.from_numpy(X).to(device)
     values = CenterValues(Gaussian(float(np.sqrt(d))), X[:m], np.zeros(d, np.float32), X.dtype)
+    products = Products(values, device, BLOCK)
     for t in (1, 16, 64):
         V = torch.randn(m, t, device=device)
         U = torch.randn(n, t, device=device)
-        for tile in TILES if t < 64 else TILES[3:4]:
-            if parts.left < 0.62 * parts.whole:
-                return
-            FUSED["gaussian"], before = _with_tile(tile)
-            try:
-                products = FusedProducts(values, device)
-                took = seconds_of(lambda: products.times(there, V))
-                back = seconds_of(lambda: products.transposed_times(there, U))
-                yield {
-                    "t": t,
-                    "tile": tile,
-                    "Tel/s": n * m / took / 1e12,
-                    "transposed": n * m / back / 1e12,
-                }
-            except Exception as error:  # noqa: BLE001 (another tile may do)
-                yield {"t": t, "tile": tile, "failed": str(error)[:300]}
-            finally:
-                FUSED["gaussian"] = before
+        took = seconds_of(partial(products.times, there, V))
+        back = seconds_of(partial(products.transposed_times, there, U))
+        yield {"t": t, "Tel/s": n * m / took / 1e12, "transposed": n * m / back / 1e12}
 
 
-def _with_tile(tile: Tile) -> Any:
-    from dataclasses import replace
-
-    usual = FUSED["gaussian"]
-    return replace(usual, tile=tile), usual
-
-
-def blocked(parts: Parts) -> Iterator[Found]:
-    """KᵀKv for a tenth of the rows of HIGGS, fused and by blocks of several sizes."""
+def blocks(parts: Parts) -> Iterator[Found]:
+    """KᵀKv for a tenth of the rows of HIGGS, by blocks of several sizes."""
     n, m, d = 1_000_000, 100_000, 28
     device = torch.device(parts.device)
     X, _ = made_up(n, d, parts.device)
     there = torch.from_numpy(X).to(device)
     values = CenterValues(Gaussian(float(np.sqrt(d))), X[:m], np.zeros(d, np.float32), X.dtype)
     v = torch.randn(m, 1, device=device)
-    fused = FusedProducts(values, device)
-    one = seconds_of(lambda: fused.normal(there, None, v), repeats=2)
-    yield {"fused": one, "Tel/s": 2.0 * n * m / one / 1e12}
-    usual = torch_products._NUMBERS
-    with open_place(parts.device)[0].active():
-        for numbers in (2**26, 2**28, 2**30):
-            torch_products._NUMBERS = numbers
-            products = BlockedProducts(values, device)
-            took = seconds_of(lambda: products.normal(there, None, v), repeats=1)
-            yield {"numbers of a block": numbers, "blocked": took, "times": took / one}
-    torch_products._NUMBERS = usual
+    for size in (2.0**28, 2.0**30, 2.0**32):
+        products = Products(values, device, size)
+        took = seconds_of(partial(products.normal, there, None, v), repeats=1)
+        yield {"bytes of a block": size, "seconds": took, "Tel/s": 2.0 * n * m / took / 1e12}
 
 
 # --- fits ---------------------------------------------------------------------------------------
@@ -271,7 +235,7 @@ def rectangle(parts: Parts) -> Iterator[Found]:
 
 
 def pcg(parts: Parts) -> Iterator[Found]:
-    """10⁷ × 28 rows: 20,000 and 100,000 centers, rows on the GPU and in the machine's memory."""
+    """10⁷ × 28 rows, 20,000 centers: rows on the GPU and in the machine's memory."""
     X, y = made_up(10_020_000, 28, parts.device)
     new, X, y_new, y = X[:20_000], X[20_000:], y[:20_000], y[20_000:]
     settings: Found = {
@@ -281,23 +245,21 @@ def pcg(parts: Parts) -> Iterator[Found]:
         "tol": 5e-3,
     }
     _fitted(X[:100_000], y[:100_000], parts.device, **settings, centers=1000)
-    usual = streamed_rows._SHARE
+    usual = torch_streamed_rows._SHARE
     for m, share, least in (
         (20_000, usual, 30.0),
         (20_000, 0.0, 30.0),
-        (100_000, usual, 60.0),
-        (100_000, 0.0, 0.4 * parts.whole),
     ):
         if parts.left < least:
             yield {"centers": m, "left out": parts.left}
             continue
-        streamed_rows._SHARE = share
+        torch_streamed_rows._SHARE = share
         torch.cuda.reset_peak_memory_stats()
         model, took = _fitted(X, y, parts.device, **settings, centers=m)
         rows = "on the GPU" if share else "in the machine's memory"
         yield {"centers": m, "rows": rows, **_summary(model, took, new, y_new)}
         del model
-    streamed_rows._SHARE = usual
+    torch_streamed_rows._SHARE = usual
 
 
 def memory(parts: Parts) -> Iterator[Found]:
@@ -339,7 +301,7 @@ def main() -> None:
         "rates": (rates, 20.0),
         "rectangle": (rectangle, 25.0),
         "pcg": (pcg, 40.0),
-        "blocked": (blocked, 15.0),
+        "blocks": (blocks, 15.0),
         "exact": (exact, 15.0),
         "memory": (memory, 10.0),
     }

@@ -102,7 +102,7 @@ def test_dependent_centers(strict_place, solver):
 
 @pytest.mark.parametrize("solver", ["rectangle", "pcg"])
 def test_rows_that_are_read(strict_place, solver):
-    rows = GeneratedRows(lambda: (X[i : i + 400] for i in range(0, n, 400)))
+    rows = GeneratedRows(lambda: (X[i : i + 400] for i in range(0, n, 400)), X.shape)
     here, there = both(strict_place, solver, rows, alpha=0.1)
     assert_allclose(there.predict(X[:40]), here.predict(X[:40]), atol=1e-6)
 

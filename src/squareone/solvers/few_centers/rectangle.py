@@ -408,7 +408,7 @@ class RectangleFactor(RidgeFactor):
 
         The latter grows in small directions of K, which count little in f.
         """
-        eps = float(np.finfo(self.targets.dtype).eps)
+        eps = float(np.finfo(self._sum_type).eps)
         return super().error_estimate(alpha) + eps * (self._amplified - 1.0)
 
 
