@@ -3,7 +3,8 @@
 ``python -m benchmarks.revisions BEFORE AFTER --only cholesky predict``, where both are folders with
 an environment ``.venv`` of their own. Cases are those of ``benchmarks.run`` whose names begin so,
 as far as both checkouts have them and time something. ``--store FILE`` keeps what was measured, so
-that a later call adds to it and prints all.
+that a later call adds to it and prints all. Where other work runs on the machine, ``--clock cpu``
+with one thread counts the seconds of the processor instead.
 """
 
 import argparse
@@ -27,15 +28,17 @@ from benchmarks.case import Scale
 class Done(Exception):
     pass
 
+clock = time.process_time if sys.argv[3] == "cpu" else time.perf_counter
+
 def ours_alone(ours, yardstick, repeats, peers=None):
     for told in ["warm up", *[None] * 1000]:
         if told is None and not sys.stdin.readline():
             raise Done
         arguments = ours.prepare()
         gc.collect()
-        start = time.perf_counter()
+        start = clock()
         result = ours.run(*arguments)
-        print(time.perf_counter() - start, flush=True)
+        print(clock() - start, flush=True)
         del result, arguments
     raise Done
 
@@ -59,9 +62,10 @@ class NotTimedError(RuntimeError):
 class Side:
     """A case in one checkout, in a process that repeats it when asked."""
 
-    def __init__(self, checkout: Path, name: str, shrink: int = 1) -> None:
+    def __init__(self, checkout: Path, name: str, shrink: int = 1, clock: str = "wall") -> None:
         self._where = f"{name} in {checkout}"
-        self._process = _python(checkout, _TIME_OURS, name, str(shrink), stdin=subprocess.PIPE)
+        asked = (name, str(shrink), clock)
+        self._process = _python(checkout, _TIME_OURS, *asked, stdin=subprocess.PIPE)
         self.seconds()  # the first repeat does not count
 
     def repeat(self) -> float:
@@ -93,7 +97,9 @@ def main(arguments: list[str] | None = None) -> None:
     store = json.loads(options.store.read_text()) if options.store.exists() else {}
     for name in _names(options):
         try:
-            measured = measure(options.before, options.after, name, options.rounds, options.shrink)
+            measured = measure(
+                options.before, options.after, name, options.rounds, options.shrink, options.clock
+            )
         except NotTimedError as error:
             print(error, file=sys.stderr)
             continue
@@ -105,13 +111,18 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def measure(
-    before: Path, after: Path, name: str, rounds: int = ROUNDS, shrink: int = 1
+    before: Path,
+    after: Path,
+    name: str,
+    rounds: int = ROUNDS,
+    shrink: int = 1,
+    clock: str = "wall",
 ) -> dict[str, list[float]]:
     """Seconds of a case in both checkouts, which take turns: a value for every round."""
     sides: dict[str, Side] = {}
     try:
         for side, checkout in (("before", before), ("after", after)):
-            sides[side] = Side(checkout, name, shrink)
+            sides[side] = Side(checkout, name, shrink, clock)
         turns = [{side: each.repeat() for side, each in sides.items()} for _ in range(rounds)]
     finally:
         for each in sides.values():
@@ -167,6 +178,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--only", nargs="+", default=[""], metavar="NAME")
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--shrink", type=int, default=1, help="divides the numbers of rows")
+    parser.add_argument("--clock", choices=("wall", "cpu"), default="wall")
     parser.add_argument("--store", type=Path, default=Path("revisions.json"))
     return parser
 

@@ -97,6 +97,14 @@ def load_reuters() -> Split:
     return Split(*(_stories(part, topics) for part in parts))
 
 
+def load_topic(topic: str) -> Split:
+    """Return the texts of Reuters-21578, ModApte, and which of them have a topic."""
+    documents = _reuters()
+    parts = [[d for d in documents if d["modapte"] == part] for part in PARTS]
+    stories = (_stories(part, [topic]) for part in parts)
+    return Split(*(Rows(rows.X, rows.y[:, 0].astype(bool)) for rows in stories))
+
+
 def load_reuters_stream(topics: int = 50) -> Rows:
     """Return the texts of Reuters-21578 in the order of their dates, and an indicator matrix.
 

@@ -10,12 +10,13 @@ import base64
 import csv
 import random
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 from typing import Any
+
+from .browser import open_browser
 
 FOLDER = Path(__file__).parents[1] / "docs" / "guide" / "labelling"
 #: Pictures: width, height, and the panel that is open.
@@ -39,9 +40,7 @@ def table(path: Path) -> None:
         for _ in range(1200):
             own = _SPAM if draw.random() < 0.35 else _HAM
             words = draw.choices(own, k=3) + draw.choices(_SPAM + _HAM, k=4)
-            words += draw.choices(
-                ["the", "a", "for", "of", "to", "we", "you", "it", "is", "on"], k=9
-            )
+            words += draw.choices(_COMMON, k=9)
             draw.shuffle(words)
             writer.writerow([" ".join(words).capitalize() + "."])
 
@@ -50,19 +49,6 @@ def label_of(text: str) -> str:
     """What the simulated person says."""
     words = re.findall(r"\w+", text.lower())
     return "1" if sum((w in _SPAM) - (w in _HAM) for w in words) > 0 else "2"
-
-
-def browser(profile: str) -> Any:
-    """Chromium without a window."""
-    from selenium import webdriver
-
-    options = webdriver.ChromeOptions()
-    options.binary_location = shutil.which("chromium") or ""
-    for flag in ("--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={profile}"):
-        options.add_argument(flag)
-    return webdriver.Chrome(
-        options=options, service=webdriver.ChromeService(shutil.which("chromedriver") or "")
-    )
 
 
 def answer(driver: Any, count: int) -> None:
@@ -85,7 +71,7 @@ def answer(driver: Any, count: int) -> None:
 def main() -> None:
     """Label, and take the pictures."""
     FOLDER.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as profile:
+    with tempfile.TemporaryDirectory() as folder, open_browser() as driver:
         path = Path(folder) / "mails.csv"
         table(path)
         command = [sys.executable, "-m", "squareone", "label", str(path), "--text", "body"]
@@ -93,7 +79,6 @@ def main() -> None:
         page = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         assert page.stderr is not None
         link = next(filter(None, (re.search(r"http://\S+", line) for line in page.stderr))).group()
-        driver = browser(profile)
         try:
             driver.get(link)
             answer(driver, _ANSWERS)
@@ -112,7 +97,6 @@ def main() -> None:
                 shot = driver.execute_cdp_cmd("Page.captureScreenshot", {})
                 (FOLDER / f"{name}.png").write_bytes(base64.b64decode(shot["data"]))
         finally:
-            driver.quit()
             page.terminate()
             page.wait()
 

@@ -109,7 +109,7 @@ def test_a_bad_table_is_refused_in_words(table, name):
         (["--target", "price", "--encoding", "klingon"], "not known"),
         (["--target", "price", "-o", "nowhere/m.squareone"], "does not exist"),
         (["--target", "price", "-o", "."], "is a directory"),
-        (["--target", "price", "--memory", "1KiB"], "1 KiB are free"),
+        (["--target", "price", "--memory", "1KiB"], "memory_limit is 1 KiB"),
         (["--target", "price", "--device", "abacus"], "device"),
         (["--target", "price", "--memory", "much"], "memory_limit"),
         (["--target", "price", "--ignore", "SQ999"], "codes of checks are SQ001"),

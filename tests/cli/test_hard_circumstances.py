@@ -35,6 +35,7 @@ def test_everything_works_without_a_network(table):
     assert (table.parent / "houses.html").exists()
 
 
+@pytest.mark.thorough
 def test_a_full_disk_is_told_and_leaves_nothing(table):
     script = (
         "mkdir small && mount -t tmpfs -o size=16k tmpfs small && "
@@ -45,6 +46,19 @@ def test_a_full_disk_is_told_and_leaves_nothing(table):
     )
     assert "No space left on device" in done.stderr, done.stderr
     assert "Traceback" not in done.stderr
+    assert done.stdout == "code 1\n"
+
+
+@pytest.mark.thorough
+def test_no_room_for_a_table_that_is_left_on_the_disk(table):
+    script = (
+        "mkdir small && mount -t tmpfs -o size=4k tmpfs small && "
+        f"TMPDIR=$PWD/small {' '.join(FIT)} --memory 1KiB -o m.squareone; echo code $?; ls -A small"
+    )
+    done = subprocess.run(
+        [*unshared("-rm"), "sh", "-c", script], capture_output=True, text=True, check=False
+    )
+    assert "small: No space left on device" in done.stderr, done.stderr
     assert done.stdout == "code 1\n"
 
 

@@ -89,6 +89,7 @@ def test_standard_input_is_no_place_for_labels():
     assert "not -" in done.output
 
 
+@pytest.mark.thorough
 def test_the_page_starts_ends_and_is_in_no_command_line(table):
     page = Page(table)
     try:
@@ -97,4 +98,4 @@ def test_the_page_starts_ends_and_is_in_no_command_line(table):
             assert page.link.partition("#")[2] not in file.read()
     finally:
         page.end()
-    assert page.process.returncode == 0
+    assert page.process.returncode in (0, 130)  # before or after it listens

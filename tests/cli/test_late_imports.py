@@ -65,12 +65,14 @@ def test_all_names_are_there_and_listed():
         _ = squareone.RLSRegresor
 
 
+@pytest.mark.thorough
 def test_rooms_are_attributes():
     code = "import squareone; print(squareone.centers.Uniform.__name__, squareone.errors.__name__)"
     found = subprocess.check_output([sys.executable, "-c", code], text=True)
     assert found.split() == ["Uniform", "squareone.errors"]
 
 
+@pytest.mark.thorough
 def test_a_model_is_loaded_where_nothing_was_imported_before(tmp_path):
     X = [[0.0], [1.0], [2.0], [3.0]]
     squareone.RLSRegressor("linear", alpha=1.0).fit(X, [0.0, 1.0, 2.0, 3.0]).save(tmp_path / "m")

@@ -1,8 +1,11 @@
 """The page in a browser: labels by keyboard, undo, tabs, panels, screen readers, looks."""
 
 import base64
+import http.server
 import os
 import re
+import threading
+from pathlib import Path
 
 import pytest
 
@@ -217,6 +220,49 @@ def test_cells_are_text(browser, strange):
     assert browser.find_element("css selector", "#labels button span").text == "<b>bold</b>"
     assert not browser.find_elements("css selector", "#text *, #labels b")
     no_complaint(browser)
+
+
+# What another page of the machine may try, with the cookie of the page in its browser.
+ATTACK = Path(__file__).with_name("hostile.html")
+
+
+@pytest.fixture
+def hostile(page):
+    """The address of a page on another port of the loopback address."""
+    text = ATTACK.read_text().replace("TARGET", f"http://127.0.0.1:{page.port}").encode()
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+            self.wfile.write(text)
+
+        def log_message(self, *arguments):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}/"
+    server.shutdown()
+    server.server_close()
+
+
+def test_a_hostile_page_on_another_port_gets_nothing(browser, page, hostile):
+    opened(browser, page.new_link())
+    before = browser.execute_script("return document.getElementById('labels').textContent")
+    browser.get(hostile)
+    tried = wait(browser, "window.tried")
+    assert {name: said for name, said in tried.items() if said not in ("refused", "")} == {}
+    assert set(tried) == {"read", "blind", "change", "plain", "script", "picture"}
+    browser.switch_to.frame("frame")
+    assert not browser.find_elements("id", "labels")
+    browser.switch_to.default_content()
+    browser.get(f"http://127.0.0.1:{page.port}/")  # the cookie is still good, nothing has changed
+    wait(browser, "document.querySelectorAll('#labels button').length")
+    after = browser.execute_script("return document.getElementById('labels').textContent")
+    assert after == before
+    browser.get_log("browser")  # the refusals
 
 
 _NAMES = """

@@ -100,7 +100,13 @@ def test_it_can_be_drawn_into_a_part_of_a_figure(display, classifies, data, targ
     drawn.figure_.canvas.draw()
 
 
-@pytest.mark.parametrize(("display", "classifies"), CASES)
+@pytest.mark.parametrize(
+    ("display", "classifies"),
+    [
+        pytest.param(*case, marks=pytest.mark.thorough if case[0] is KernelChoiceDisplay else ())
+        for case in CASES
+    ],
+)
 def test_pipelines_and_searches_are_looked_into(display, classifies, data, targets):
     X, _ = data
     model = make_pipeline(StandardScaler(), estimator_for(display, classifies))

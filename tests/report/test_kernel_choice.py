@@ -22,7 +22,11 @@ def _closed():
     plt.close("all")
 
 
-@pytest.mark.parametrize("kernel", ["auto", Gaussian(metric="learned")], ids=str)
+@pytest.mark.parametrize(
+    "kernel",
+    [pytest.param("auto", marks=pytest.mark.thorough), Gaussian(metric="learned")],
+    ids=str,
+)
 def test_lines_are_the_trials_of_the_last_stage(kernel):
     X, y = data()
     model = RLSRegressor(kernel).fit(X, y)
@@ -50,6 +54,7 @@ def test_scalings_of_a_table_are_named():
     assert display.names[0].startswith("Linear")
 
 
+@pytest.mark.thorough
 def test_a_scorer_has_no_standard_error():
     X, y = data()
     model = RLSClassifier(Gaussian(metric="learned"), scoring="accuracy").fit(X, y > 0)
@@ -63,6 +68,7 @@ def test_a_kernel_that_was_given_has_no_choice_to_draw():
         KernelChoiceDisplay.from_estimator(RLSRegressor().fit(*data()))
 
 
+@pytest.mark.thorough
 def test_what_is_said_of_the_error():
     """By folds where it is reported, and by leave-one-out at the metric along λ."""
     X, y = data()

@@ -92,14 +92,14 @@ class PerceptronEngine(ComparableEngine):
         learners = self._learners
         p = learners.margins(i)
         self._rounds += 1
-        wrong = (y * p <= 0).nonzero()[0]
+        mistaken = y * p <= 0
+        wrong = mistaken.nonzero()[0]
         loss = float(p.argmax() != y.argmax()) if self.exclusive else wrong.size / p.size
         self.loss += loss
         if wrong.size:
             self.hypotheses.before(learners, self._rounds)
             learners.learn_each(i, wrong.tolist(), y, p)
-            self.updates = self.updates.copy()
-            self.updates[wrong] += 1
+            self.updates = self.updates + mistaken
             self.hypotheses.after(learners, self._rounds, i)
         return p, loss
 

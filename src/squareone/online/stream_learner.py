@@ -502,7 +502,7 @@ class StreamLearner(Restorable):
         except (TypeError, ValueError) as error:
             msg = f"x: {d} numbers are expected, one per feature, got {_described(x)}"
             raise ValueError(msg) from error
-        if np.shape(x) != (d,):
+        if (x.shape if type(x) is np.ndarray else np.shape(x)) != (d,):
             msg = f"x: {d} numbers are expected, one per feature, got {_described(x)}"
             raise ValueError(msg)
         if constant:
