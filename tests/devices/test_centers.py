@@ -8,8 +8,10 @@ from sklearn.model_selection import KFold
 from squareone import RLSClassifier, RLSRegressor, load
 from squareone.errors import MemoryLimitError
 from squareone.kernels import Gaussian, Laplacian, Matern
-from squareone.rows import GeneratedRows
+from squareone.rows import GeneratedRows, rows_of
+from squareone.solvers import CenterBasis
 from squareone.solvers.few_centers import rectangle
+from squareone.solvers.few_centers.kernel_sums import KernelSums
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: make test-torch")
 
@@ -90,6 +92,27 @@ def test_all_ways_of_summing(strict_place, monkeypatch):
     )
     expected = both(strict_place, "rectangle", alpha=10.0)[0].predict(new)
     assert_allclose(there.fit(Z, t).predict(new.astype(np.float32)), expected, atol=2e-3)
+
+
+def test_sums_go_on_from_those_that_were_kept(strict_place):
+    with strict_place.active():
+        basis = CenterBasis(Gaussian(1.5), X[:m], np.dtype(float))
+
+        def sums():
+            return KernelSums(basis, None, None, True, 1, np.dtype(float))
+
+        def add(total, rows):
+            total.add(rows_of(X[rows]), y[rows, None], weights[rows])
+
+        whole, before, after = sums(), sums(), sums()
+        for total, parts in ((whole, (slice(0, 300), slice(300, 700))), (before, (slice(0, 300),))):
+            for rows in parts:
+                add(total, rows)
+        kept = before.kept()
+        assert isinstance(kept, np.ndarray)
+        after.resume(kept)
+        add(after, slice(300, 700))
+        assert_allclose(np.tril(after.take()), np.tril(whole.take()), atol=1e-10)
 
 
 @pytest.mark.parametrize("solver", ["rectangle", "pcg"])

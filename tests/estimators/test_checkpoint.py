@@ -70,7 +70,7 @@ class Work:
 
 @pytest.fixture(autouse=True)
 def small_blocks_and_no_waiting(monkeypatch):
-    monkeypatch.setattr("squareone.fitting.problem.MOST_BLOCK", 8.0 * BLOCK * m)
+    monkeypatch.setattr("squareone.devices.Place.block_bytes", 8.0 * BLOCK * m)
     monkeypatch.setattr("squareone.fitting.problem.LEAST_BLOCK", 8.0 * BLOCK * m)
     monkeypatch.setattr(center_basis, "STRIP", 10)
     monkeypatch.setattr(normal_passes, "_ROWS", BLOCK)
