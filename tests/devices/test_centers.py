@@ -51,7 +51,9 @@ def test_a_fit_is_that_of_numpy(strict_place, solver, case):
     assert_allclose(there.alpha_, here.alpha_, rtol=1e-4)
     assert_allclose(there.predict(new), here.predict(new), atol=2e-5)
     assert isinstance(there.dual_coef_, np.ndarray)
-    assert strict_place.name in repr(there.plan_)
+    plan = repr(there.plan_)
+    assert f"on {strict_place.name}, its memory limit" in plan
+    assert ("by blocks of kernel values" in plan) == (solver == "pcg")
 
 
 @pytest.mark.parametrize("solver", ["rectangle", "pcg"])

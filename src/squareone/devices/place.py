@@ -59,6 +59,8 @@ class Place(ABC):
     tile: int = TILE
     #: Bytes of the largest block of kernel values that is worth making.
     block_bytes: float = 2**26
+    #: Blocks for which there has to be room: one that is filled, and what is made of it.
+    blocks_held: float = 4.0
 
     #: By the type of its arrays, the functions that kernels are written with.
     namespaces: ClassVar[dict[type, Any]] = {np.ndarray: np, np.memmap: np}

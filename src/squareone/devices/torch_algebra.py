@@ -177,7 +177,10 @@ def _pivoted_cholesky(A: torch.Tensor, tolerance: float | None = None) -> tuple[
     rest = np.setdiff1d(np.arange(n), order)
     places = np.concatenate([np.array(order, dtype=np.intp), rest])
     there = torch.from_numpy(places).to(A.device)
-    A.copy_(A.index_select(0, there).index_select(1, there))
+    for panel in _panels(A):  # no second matrix is needed
+        A[:, panel] = A[:, panel].index_select(0, there)
+    for panel in _panels(A):
+        A[panel] = A[panel].index_select(1, there)
     return rank, places
 
 

@@ -26,6 +26,8 @@ _TILE = 8192
 _SMALL_TILE = 512
 # Bytes of a block of kernel values on a GPU.
 _BLOCK = 2.0**30
+# A block in float64, and copies of it that solutions of triangular systems make.
+_BLOCKS_HELD = 12.0
 # Share of the free memory that can be had: what is left is for the library's own.
 _SHARE = 0.94
 
@@ -39,6 +41,7 @@ class TorchPlace(Place):
         self.name = device if self.on_gpu else f"torch:{device}"
         self.tile = _TILE if self.on_gpu else _SMALL_TILE
         self.block_bytes = _BLOCK if self.on_gpu else Place.block_bytes
+        self.blocks_held = _BLOCKS_HELD
 
     def empty(self, shape: tuple[int, ...], dtype: Any) -> torch.Tensor:
         return torch.empty(shape, dtype=DTYPES[np.dtype(dtype)], device=self.device)

@@ -9,6 +9,7 @@ from scipy.sparse import issparse
 
 from ..devices import HOST, Place
 from ..kernels import Kernel, Linear
+from ..rows.checks import is_dask
 from ..solvers.registry import SOLVERS, listed, takes_centers
 
 CRITERIA = ("loo", "gcv", "holdout", "marginal_likelihood")
@@ -80,6 +81,12 @@ def check_place(estimator: Any, place: Place, kernel: Kernel, X: Any) -> None:
         msg = (
             f"X is a sparse matrix, and on {place.name} rows are dense: leave device=None, or pass "
             "X.toarray()"
+        )
+        raise TypeError(msg)
+    if is_dask(X):
+        msg = (
+            f"X is a collection of Dask, and device asks for {place.name}, which is here: leave "
+            "device=None, or pass X.compute()"
         )
         raise TypeError(msg)
     if not kernel.fills_anywhere:
