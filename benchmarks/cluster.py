@@ -240,7 +240,7 @@ def _timed(work: Callable[[], Any]) -> tuple[float, Any]:
 def _cluster(workers: int) -> Iterator[Client]:
     with (
         LocalCluster(
-            n_workers=workers, threads_per_worker=1, dashboard_address=None, silence_logs=50
+            n_workers=workers, threads_per_worker=1, dashboard_address=":0", silence_logs=50
         ) as processes,
         Client(processes) as client,
     ):

@@ -20,7 +20,7 @@ import numpy as np
 
 WORDS = 20_000  # of a vocabulary with the frequencies of language
 LONG = 60  # words in a text
-ANSWERS = 300
+ANSWERS = 200
 
 
 def write_table(path, rows, seed=0):

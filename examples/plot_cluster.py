@@ -42,7 +42,7 @@ coefficients = []
 for workers in (1, 2):
     with (
         LocalCluster(
-            n_workers=workers, threads_per_worker=1, processes=False, dashboard_address=None
+            n_workers=workers, threads_per_worker=1, processes=False, dashboard_address=":0"
         ) as machines,
         Client(machines),
     ):

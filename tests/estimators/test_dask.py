@@ -79,7 +79,7 @@ def cluster():
     """Two workers with a thread each, in this process."""
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None
+            n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0"
         ) as found,
         distributed.Client(found, set_as_default=False) as client,
     ):
@@ -527,7 +527,7 @@ def fits_with_losses(seeds, caplog):
     with (
         dask.config.set({"distributed.scheduler.allowed-failures": 20}),
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=60
+            n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=60
         ) as processes,
         distributed.Client(processes) as client,
     ):
@@ -573,7 +573,7 @@ def test_workers_without_a_nanny(caplog):
     """One is lost for good, and another is stopped for a while: it is slow, and no more."""
     expected = fitted("rectangle", rows_of_recipe(), y)
     with distributed.LocalCluster(
-        n_workers=0, dashboard_address=None, silence_logs=60
+        n_workers=0, dashboard_address=":0", silence_logs=60
     ) as scheduler:
         workers = [alone(scheduler.scheduler_address) for _ in range(3)]
         try:
@@ -592,24 +592,32 @@ def test_workers_without_a_nanny(caplog):
 
 
 @pytest.mark.thorough
-def test_chunks_may_be_spilled_to_the_disk():
+def test_chunks_may_be_spilled_to_the_disk(monkeypatch):
     """Workers with room for few of the chunks: the others are written, and read again."""
+    for name in ("_MOST_ROWS", "_FEWEST_ROWS"):
+        monkeypatch.setattr(block_sums, name, 8192)
     rng = np.random.default_rng(0)
     many = rng.standard_normal((60_000, 20))
     target = many[:, 0] + 0.1 * rng.standard_normal(60_000)
     expected = fitted("gram", GeneratedRows(lambda: iter([many]), many.shape), target)
+    # what counts is what Dask holds, not the memory of this process
+    only = {"target": 0.6, "spill": False, "pause": False, "terminate": False}
     with (
+        dask.config.set({f"distributed.worker.memory.{key}": value for key, value in only.items()}),
         distributed.LocalCluster(
             n_workers=1,
             threads_per_worker=1,
             processes=False,
             memory_limit="8MB",
-            dashboard_address=None,
+            dashboard_address=":0",
             silence_logs=60,
         ) as processes,
         distributed.Client(processes),
     ):
         kept = da.from_array(many, chunks=(3000, 20)).persist()
+        distributed.wait(kept)
+        (held,) = processes.workers.values()
+        assert len(held.data.disk) > 0
         assert_equal_bits(fitted("gram", kept, target), expected)
 
 

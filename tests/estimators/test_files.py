@@ -515,21 +515,3 @@ def test_a_kernel_may_be_deep_but_not_endless(tmp_path):
         kernel = kernel + Constant(1.0)
     with refused(TypeError, "parameters.kernel", "inside each other"):
         model.set_params(kernel=kernel).save(tmp_path / "model")
-
-
-@pytest.mark.thorough
-def test_a_sum_whose_terms_have_learned_metrics(monkeypatch, tmp_path):
-    """kernel="auto" may choose one."""
-
-    def a_sum(trials):
-        return next(trial for trial in trials if len(trial.terms) == 2 and trial.rounds)
-
-    monkeypatch.setattr("squareone.fitting.kernel_choice._simplest_of_the_best", a_sum)
-    monkeypatch.setattr("squareone.fitting.kernel_choice._MAY_WIN", np.inf)
-    monkeypatch.setattr("squareone.fitting.learned_kernel.FAMILIES", (Gaussian(), Laplacian()))
-    rows = np.random.default_rng(0).standard_normal((80, 4))
-    model = RLSRegressor("auto").fit(rows, np.abs(rows[:, 0]) + rows[:, 1])
-    assert model.rounds_ > 0
-    again = saved(model, tmp_path)
-    np.testing.assert_array_equal(again.predict(rows), model.predict(rows))
-    assert again.rounds_ == model.rounds_

@@ -154,6 +154,40 @@ def test_the_path_has_a_certificate_for_every_alpha():
     assert model.support_.size == path["support_vectors"][chosen]
 
 
+@LOSSES
+@pytest.mark.parametrize("fit_intercept", ["penalised", True, False])
+def test_conditions_of_the_optimum_hold_for_every_alpha(loss, fit_intercept):
+    """By hand, from the coefficients alone; and so does the certificate."""
+    K, yy = Gaussian(2.0)(noisy), np.where(signs, 1.0, -1.0)
+    if fit_intercept == "penalised":
+        K = K + 1.0
+    w = np.random.default_rng(1).uniform(0.5, 2.0, 120)
+    for C in np.logspace(-2, 2, 7):
+        options = {"C": C, "loss": loss, "fit_intercept": fit_intercept, "calibration": None}
+        model = SVMClassifier(Gaussian(2.0), **options).fit(noisy, signs, sample_weight=w)
+        beta = np.zeros(120)
+        beta[model.support_] = model.dual_coef_
+        a, b = yy * beta, model.intercept_[0] if fit_intercept is True else 0.0
+        margins = yy * (K @ beta + b)
+        if fit_intercept is True:
+            assert abs(beta.sum()) < 1e-9 * np.abs(beta).sum()
+        assert (a >= 0).all()
+        slack = np.maximum(1.0 - margins, 0.0)
+        square = beta @ K @ beta
+        if loss == "hinge":
+            upper = C * w
+            assert (a <= upper * (1 + 1e-12)).all()
+            assert (margins[a < upper * (1 - 1e-6)] > 1 - 1e-5).all()
+            assert (margins[a > upper * 1e-6] < 1 + 1e-5).all()
+            primal, dual = 0.5 * square + upper @ slack, a.sum() - 0.5 * square
+        else:
+            np.testing.assert_allclose(a, 2.0 * C * w * slack, atol=1e-7 * a.max())
+            primal = 0.5 * square + C * w @ slack**2
+            dual = a.sum() - 0.5 * square - 0.25 * (a**2 / (C * w)).sum()
+        assert primal == pytest.approx(dual, rel=1e-7)
+        assert model.primal_ == pytest.approx(primal / C, rel=1e-7)
+
+
 def test_margins_say_which_rows_count():
     model = SVMClassifier(Gaussian(2.0), C=1.0).fit(noisy, signs)
     margins = model.margins_[:, 0]

@@ -120,6 +120,7 @@ def test_names_that_are_none(session):
     assert len(EXPORTS) == 8
 
 
+@pytest.mark.thorough
 def test_a_model_of_columns(tmp_path):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"x": rng.standard_normal(80), "row": rng.standard_normal(80)})

@@ -29,7 +29,12 @@ def server(tmp_path_factory):
     with Session(table, path, text="body", labels=["spam", "ham"]) as session:
         page = PageServer(session, Access(bound.getsockname()[1]), title="mails")
         config = uvicorn.Config(
-            page.app, access_log=False, log_level="critical", lifespan="off", ws="none"
+            page.app,
+            access_log=False,
+            log_level="critical",
+            lifespan="off",
+            ws="none",
+            timeout_graceful_shutdown=1,
         )
         running = uvicorn.Server(config)
         thread = threading.Thread(target=running.run, kwargs={"sockets": [bound]}, daemon=True)

@@ -53,10 +53,10 @@ def path(tmp_path):
 
 def test_one_question_in_eight_is_of_the_audit_and_one_in_forty_a_repeat(path):
     with begin(path, k=100.0) as session:
-        asked = go_on(session, 120, odd)
+        asked = go_on(session, 80, odd)
         kinds = [question.why for question in asked]
-        assert [i + 1 for i, why in enumerate(kinds) if why == "audit"] == list(range(8, 121, 8))
-        assert [i + 1 for i, why in enumerate(kinds) if why == "repeat"] == [39, 79, 119]
+        assert [i + 1 for i, why in enumerate(kinds) if why == "audit"] == list(range(8, 81, 8))
+        assert [i + 1 for i, why in enumerate(kinds) if why == "repeat"] == [39, 79]
         audit = [q.place for q in asked if q.why == "audit"]
         assert audit == session.audit_order[: len(audit)].tolist()
         first = {q.place: i for i, q in reversed(list(enumerate(asked)))}
@@ -66,12 +66,8 @@ def test_one_question_in_eight_is_of_the_audit_and_one_in_forty_a_repeat(path):
             elif question.why == "rule":
                 assert question.place not in session.audit_places
                 assert question.detail["chance"] == 1.0
-        assert session.answers.agreement_with_oneself() == (3, 3)
-
-
-def test_neither_audit_rows_nor_repeats_are_learned(path):
-    with begin(path, k=100.0) as session:
-        asked = go_on(session, 50, odd)
+        assert session.answers.agreement_with_oneself() == (2, 2)
+        # neither audit rows nor repeats are learned
         learned = {place for place, _ in session.learner.pairs}
         assert not learned & session.audit_places
         assert len(learned) == sum(question.why == "rule" for question in asked)
@@ -110,6 +106,7 @@ def test_the_walk_ends_when_a_pass_asks_nothing_and_begins_again_with_news(path)
         assert "all audit rows" in question.text
 
 
+@pytest.mark.thorough
 def test_what_was_skipped_comes_back_in_a_later_pass_and_what_nobody_can_tell_does_not(path):
     with begin(path, MAILS[:40], k=100.0) as session:
         skipped, unknown = session.next(), session.next()

@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from ..atomic_write import replacing
+from ..errors import TableFileError
 from ..labelling.brought_labels import brought_labels, read_labelled
 from ..labelling.journal import back_up, network_folder
 from ..labelling.label_exports import EXPORTS, write_export
 from ..labelling.learner_process import LearnerProcess, LearnerTable
 from ..labelling.session import Session, feature_budget
 from ..planning.available_memory import readable
-from ..rows.table_reader import read_table, stem_of
+from ..rows.table_reader import TableFile, read_table, stem_of
 from .console import Console
 from .outputs import check_outputs
 from .table_problem import READING, counted, open_table
@@ -52,7 +53,7 @@ def run(path: str, options: dict[str, Any], console: Console) -> None:
             "label on a disk of this machine, or make sure that nobody else has it open"
         )
     labels, column = _labels(file, options.get("labels"))
-    with _session(path, file.table, journal, labels, column, options, bool(wanted)) as session:
+    with _session(path, file, journal, labels, column, options, bool(wanted)) as session:
         found = _brought(session, options, console)
         for note in session.notes:
             console.note(note)
@@ -67,7 +68,7 @@ def run(path: str, options: dict[str, Any], console: Console) -> None:
 
 def _session(
     path: str,
-    table: Any,
+    file: TableFile,
     journal: Path,
     labels: list[str],
     column: str | None,
@@ -80,12 +81,12 @@ def _session(
     reading = {name: options.get(name) for name in READING}
 
     def learner(session: Session) -> Any:
-        read = partial(_table, os.path.abspath(path), reading, _words(options))
+        read = partial(_table, os.path.abspath(path), reading, _words(options), file.sha256)
         source = LearnerTable(read, session.text, columns, budget)
         return LearnerProcess(source, session.order, session.rule)
 
     return Session(
-        table,
+        file.table,
         journal,
         text=options.get("text"),
         columns=columns,
@@ -107,12 +108,15 @@ def _words(options: dict[str, Any]) -> list[str]:
     return [name for name in names if name]
 
 
-def _table(path: str, reading: dict[str, Any], words: list[str]) -> Any:
+def _table(path: str, reading: dict[str, Any], words: list[str], sha256: str) -> Any:
     """The table again, for a learner in another process."""
-    return read_table(path, **reading, words=words).table
+    file = read_table(path, **reading, words=words)
+    if file.sha256 != sha256:  # its rows may be others
+        raise TableFileError(file.name, "it was changed while it was opened", "start again")
+    return file.table
 
 
-def _labels(file: Any, given: str | None) -> tuple[list[str], str | None]:
+def _labels(file: TableFile, given: str | None) -> tuple[list[str], str | None]:
     """Classes that were named, or a column of the table in which some are."""
     if given is None:
         return [], None

@@ -18,6 +18,8 @@ _ZONE, _SHRINK = 0.5, 0.2
 # The shift of the free rows is at least this share of the largest k(x, x).
 _LEAST_SHIFT = 1e-12
 _MOST_STEPS = 60
+# What a step of the squared hinge loss has to promise, in tolerances of the loss of f = 0.
+_WORTH_A_STEP = 1e-2
 # Steps without a smaller gap after which rounding is all that is left, in a zone this narrow.
 _STALLED = 4
 _SMALL_SHARE = 1e-6
@@ -61,11 +63,24 @@ def solve_column(
     **Cost**: some ten to forty systems of as many rows as are free.
     """
     if problem.squared:
-        scale = problem.weights.sum() / (2.0 * problem.alpha)
-        point, systems, _ = newton(system, problem.plain_box(), start, 1e-17 * scale)
-        point = feasible(system, problem, point)
-        return ColumnSolution(problem, point, certify(problem, point), systems)
+        return _by_newton_steps(system, problem, start, tolerance)
     return _by_proximal_steps(system, problem, start, tolerance, share)
+
+
+def _by_newton_steps(
+    system: KernelSystem, problem: ColumnProblem, start: BoxPoint, tolerance: float
+) -> ColumnSolution:
+    """The squared hinge loss: until the gap is small enough, or nothing is left to be won."""
+    scale = float(problem.weights.sum()) / (2.0 * problem.alpha)
+    box, point, total = problem.plain_box(), start, 0
+    for share in (_WORTH_A_STEP * tolerance, 0.0):
+        point, systems, _ = newton(system, box, point, max(share, 1e-17) * scale)
+        total += systems
+        there = feasible(system, problem, point)
+        found = ColumnSolution(problem, there, certify(problem, there), total)
+        if found.certificate.gap <= tolerance:
+            break
+    return found
 
 
 def _by_proximal_steps(

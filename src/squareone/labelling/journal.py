@@ -447,7 +447,8 @@ class _Lock:
         try:
             _take(self._handle)
         except OSError as error:
-            holder = os.pread(self._handle, 400, 0).decode(errors="replace").strip()
+            os.lseek(self._handle, 0, os.SEEK_SET)
+            holder = os.read(self._handle, 400).decode(errors="replace").strip()
             os.close(self._handle)
             by = f" by {holder}" if holder else ""
             msg = (
@@ -458,8 +459,9 @@ class _Lock:
         since = time.strftime("%Y-%m-%d %H:%M:%S")
         said = f"process {os.getpid()} of {_account()} on {socket.gethostname()}, since {since}"
         with suppress(OSError):  # on a full disk it holds all the same
+            os.lseek(self._handle, 0, os.SEEK_SET)
             os.ftruncate(self._handle, 0)
-            os.pwrite(self._handle, said.encode(), 0)
+            os.write(self._handle, said.encode())
 
     def release(self) -> None:
         """It stays, empty: whoever removed it could hold one that others do not see."""
@@ -474,6 +476,7 @@ def _take(handle: int) -> None:
     except ImportError:  # Windows
         import msvcrt
 
+        os.lseek(handle, 1 << 20, os.SEEK_SET)  # what is locked cannot be read: far behind the text
         msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
         return
     fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -15,6 +15,7 @@ from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotInTimeError
 from contextlib import suppress
 from dataclasses import dataclass
+from queue import SimpleQueue
 from typing import Any
 
 import numpy as np
@@ -60,8 +61,6 @@ class LearnerProcess:
     order : array (m,)
         Rows in the order in which they are looked through.
     rule : RuleSettings
-    on_news : callable, optional
-        Called, in a thread, when something came.
 
     Attributes
     ----------
@@ -76,12 +75,10 @@ class LearnerProcess:
         table: LearnerTable,
         order: Array,
         rule: RuleSettings,
-        on_news: Callable[[], None] | None = None,
     ) -> None:
         self.walk, self.at = 1, 0
         self._ended_at = -1  # which labels the learner knew when its walk ended
         self.failed: str | None = None
-        self._on_news = on_news
         self._order, self._given = order, 0
         self._heard = False  # whether the process has found anything yet
         self._begun = False  # whether there is something to learn from
@@ -96,7 +93,11 @@ class LearnerProcess:
         )
         self._process.start()
         theirs.close()
+        # a pipe is full soon, and a learner that works does not empty it: nobody waits for that
+        self._outgoing: SimpleQueue[Any] = SimpleQueue()
+        self._writer = threading.Thread(target=self._write, name="learner orders", daemon=True)
         self._reader = threading.Thread(target=self._read, name="learner news", daemon=True)
+        self._writer.start()
         self._reader.start()
 
     # --- as PoolLearner ---
@@ -159,28 +160,33 @@ class LearnerProcess:
 
     def close(self) -> None:
         """End the process."""
-        with suppress(OSError):
-            self._pipe.send(("end", 0, None))
+        self._send("end")
         self._process.join(2.0)
         if self._process.is_alive():  # it is in the middle of a fit, of which nothing is kept
             self._process.kill()
             self._process.join()
+        self._outgoing.put(None)
+        self._writer.join(2.0)
         self._reader.join(2.0)
         self._pipe.close()
 
     # --- talking ---
 
     def _send(self, what: str, about: Any = None, number: int = 0) -> None:
-        with self._mutex, suppress(OSError):  # that it has ended is told where something is asked
-            self._pipe.send((what, number, about))
+        self._outgoing.put((what, number, about))
+
+    def _write(self) -> None:
+        with suppress(OSError):  # that it has ended is told where something is asked
+            while (order := self._outgoing.get()) is not None:
+                self._pipe.send(order)
 
     def _ask(self, what: str, about: Any = None) -> Any:
-        if self.failed is not None:
-            raise LearnerError(self.failed)
+        waiting: Future[Any] = Future()
         with self._mutex:
+            if self.failed is not None:
+                raise LearnerError(self.failed)
             self._number += 1
             number = self._number
-            waiting: Future[Any] = Future()
             self._waiting[number] = waiting
         self._send(what, about, number)
         try:
@@ -206,18 +212,20 @@ class LearnerProcess:
             elif what == "failed":
                 self.failed = about
             else:
-                waiting = self._waiting.pop(number, None)
-                if waiting is not None and what == "answer":
-                    waiting.set_result(about)
-                elif waiting is not None:
-                    waiting.set_exception(LearnerError(about))
-            if self._on_news is not None:
-                self._on_news()
-        if self.failed is None:
-            self.failed = "the learner has ended; answers are kept: start again to go on learning"
-        for waiting in self._waiting.values():
-            waiting.set_exception(LearnerError(self.failed))
-        self._waiting.clear()
+                with self._mutex:
+                    asked = self._waiting.pop(number)
+                if what == "answer":
+                    asked.set_result(about)
+                else:
+                    asked.set_exception(LearnerError(about))
+        with self._mutex:
+            if self.failed is None:
+                self.failed = (
+                    "the learner has ended; answers are kept: start again to go on learning"
+                )
+            for waiting in self._waiting.values():
+                waiting.set_exception(LearnerError(self.failed))
+            self._waiting.clear()
 
 
 class LearnerError(RuntimeError):
@@ -232,7 +240,7 @@ def _learn(pipe: Any, table: LearnerTable, order: Array, rule: RuleSettings) -> 
     import signal
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that started it says when
-    with suppress(OSError):
+    with suppress(OSError, AttributeError):
         os.nice(5)  # what a person waits for goes first
     from threadpoolctl import threadpool_limits
 

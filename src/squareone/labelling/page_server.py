@@ -292,8 +292,12 @@ class PageServer:
 
     def _history(self, given: dict[str, Any]) -> dict[str, Any]:
         place = _row(given, self.session)
-        if place in self.session.audit_places and self.session.standing(place) is None:
-            msg = "this row is kept for the audit"
+        with self._mutex:
+            shown = [q for tab in self._tabs.values() for q in tab.questions.values()]
+        blind = any(q.place == place and q.why == "repeat" for q in shown)
+        kept = place in self.session.audit_places and self.session.standing(place) is None
+        if blind or kept:
+            msg = "what was said of this row is not shown now: it measures"
             raise ReservedRowError(msg)
         events = [
             {"time": e.time, "annotator": e.annotator, "kind": e.kind, "label": e.label}

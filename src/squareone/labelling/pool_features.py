@@ -26,6 +26,8 @@ BLOCK = 512
 _HASHES = 2**18
 # Rows from which the rarity of words is counted, and from which a width is.
 _COUNTED, _WIDTH_ROWS = 5_000, 500
+# Bytes that a column of plain strings can have.
+_MOST_OF_STRINGS = 2**31 - 1
 # Characters of a text that are looked at.
 _LONGEST = 100_000
 
@@ -46,7 +48,7 @@ class PoolFeatures(ABC):
     kernel: Any
 
     def __init__(self, table: Any, order: Array, budget: float) -> None:
-        self.table, self.order, self.budget = table, order, budget
+        self.table, self.order, self.budget = contiguous(table), order, budget
         self._kept: OrderedDict[int, Any] = OrderedDict()
         self._bytes = 0.0
         self._ready = False
@@ -151,6 +153,17 @@ def features_of(
     if text is not None:
         return TextFeatures(table.select([text]), order, budget)
     return ColumnFeatures(table.select(list(columns)), order, budget)
+
+
+def contiguous(table: Any) -> Any:
+    """A table whose columns are of one piece: rows of many pieces take long to find."""
+    import pyarrow
+
+    for place, field in enumerate(table.schema):
+        column = table.column(place)
+        if pyarrow.types.is_string(field.type) and column.nbytes > _MOST_OF_STRINGS:
+            table = table.set_column(place, field.name, column.cast(pyarrow.large_string()))
+    return table.combine_chunks()
 
 
 def texts_of(table: Any) -> list[str]:

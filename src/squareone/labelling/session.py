@@ -28,7 +28,7 @@ from .audit_figures import (
     looks_up_to,
 )
 from .journal import Event, Journal, new_identifier, read_journal
-from .pool_features import features_of
+from .pool_features import contiguous, features_of
 from .pool_learner import Candidate, Guess, PoolLearner, RuleSettings, StoppingFigures
 from .row_identity import RowKey, TableChanges, identities_of
 
@@ -821,7 +821,7 @@ def as_arrow(table: Any) -> Any:
     import pyarrow
 
     if isinstance(table, pyarrow.Table):
-        return table.combine_chunks()
+        return contiguous(table)
     if isinstance(table, Mapping):
         return pyarrow.table(dict(table))
     if hasattr(table, "to_arrow"):
