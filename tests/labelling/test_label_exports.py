@@ -23,12 +23,10 @@ FORMULAS = ["=cmd|' /C calc'!A0", "+1+1", "-1-1", "@SUM(A1)", "\tx", "  =1", "ï¼
 def session(tmp_path_factory):
     table = {"key": list(range(150)), "body": [*TEXTS[:-7], *FORMULAS]}
     path = tmp_path_factory.mktemp("export") / "a.db"
-    options = {"text": "body", "labels": ["spam", "ham"], "identifier": "key"}
+    options = {"text": "body", "labels": ["spam", "ham"], "identifier": "key", "k": 100.0}
     with Session(table, path, **options) as session:
-        for _ in range(40):
-            question = session.next()
-            if isinstance(question, Pause):
-                question = session.next(audit_only=True)
+        for i in range(44):
+            question = session.next(audit_only=i >= 20)
             session.answer(question, truth(session.cells(question.place)["body"]))
         session.cannot_tell(session.next(audit_only=True))
         for place in range(143, 150):

@@ -106,6 +106,36 @@ def test_the_walk_ends_when_a_pass_asks_nothing_and_begins_again_with_news(path)
         assert "all audit rows" in question.text
 
 
+def test_what_is_asked_is_what_the_classifier_asks(path):
+    """Row by row against SelectiveSamplingClassifier.query, where nothing else is asked."""
+    from squareone import SelectiveSamplingClassifier
+
+    texts = MAILS[:60]
+    with begin(path, texts) as session:
+        learner = session.learner
+        model = SelectiveSamplingClassifier("linear", 0.1, k=1.0, form="dual")
+        seen = 0
+        while isinstance(question := session.next(), Question):
+            if question.why == "rule":
+                if learner.begun and question.detail["labels"] > 2:
+                    own = learner.features.rows([question.place])
+                    t = max(question.detail["seen"], 1)
+                    assert 0.9 * t - 1 <= t <= 60 * question.detail["walk"]
+                    assert model.query_probability(own, int(t * 1.1) + 1)[0] == 1.0
+                assert question.detail["seen"] >= seen
+                seen = question.detail["seen"]
+            session.answer(question, odd(texts[question.place]))
+            pairs = learner.pairs
+            if len({label for _, label in pairs}) > 1:
+                model = SelectiveSamplingClassifier("linear", 0.1, k=1.0, form="dual")
+                X = learner.features.rows([place for place, _ in pairs])
+                model.partial_fit(X, [label for _, label in pairs], classes=["ham", "spam"])
+        rest = [p for p in session.order.tolist() if session.standing(p) is None]
+        if rest:
+            last = model.query_probability(learner.features.rows(rest), learner.seen - len(rest))
+            assert last.mean() < 0.1
+
+
 @pytest.mark.thorough
 def test_what_was_skipped_comes_back_in_a_later_pass_and_what_nobody_can_tell_does_not(path):
     with begin(path, MAILS[:40], k=100.0) as session:

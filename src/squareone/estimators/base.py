@@ -183,7 +183,8 @@ class RegularisedLeastSquares(FittedEstimator):
         ----------
         X : array-like, sparse matrix or Stream of shape (n, d)
             Rows; for a precomputed kernel its matrix (n, n). A :class:`~squareone.rows.Stream`, or
-            a memory-mapped array, is read block by block where the solver allows.
+            a memory-mapped array, is read block by block where the solver allows; a Dask array or
+            data frame is, by tasks on its scheduler.
         y : array-like of shape (n,) or (n, t)
             Targets; for a classifier classes, or an indicator matrix of several labels per row.
         sample_weight : array-like of shape (n,) or float, optional

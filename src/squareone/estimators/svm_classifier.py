@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import replace
@@ -513,7 +514,10 @@ class SVMClassifier(ClassificationMixin):
         def made() -> list[Fold]:
             most = min(_SPARE_FOLDS, kept.size)
             cv = check_cv(most, data.y[kept], classifier=classes)
-            splits = cv.split(np.empty((kept.size, 1)), data.y[kept])
+            with warnings.catch_warnings():
+                # a class of fewer rows than folds is in some of them only
+                warnings.simplefilter("ignore", UserWarning)
+                splits = list(cv.split(np.empty((kept.size, 1)), data.y[kept]))
             return [Fold(rows, rest) for rest, rows in splits]
 
         return made

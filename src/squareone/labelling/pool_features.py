@@ -24,6 +24,8 @@ __all__ = ["ColumnFeatures", "PoolFeatures", "TextFeatures", "features_of"]
 BLOCK = 512
 # Hashes of words; a collision costs little where there are so many.
 _HASHES = 2**18
+# Words of one sign, too: there are languages, and answers, that have them.
+_WORD = r"(?u)\b\w+\b"
 # Rows from which the rarity of words is counted, and from which a width is.
 _COUNTED, _WIDTH_ROWS = 5_000, 500
 # Bytes that a column of plain strings can have.
@@ -104,7 +106,9 @@ class TextFeatures(PoolFeatures):
     def _prepare(self) -> None:
         from sklearn.feature_extraction.text import HashingVectorizer, TfidfTransformer
 
-        self.words = HashingVectorizer(n_features=_HASHES, alternate_sign=False, norm=None)
+        self.words = HashingVectorizer(
+            n_features=_HASHES, alternate_sign=False, norm=None, token_pattern=_WORD
+        )
         self.weights = TfidfTransformer(sublinear_tf=True)
         some = self.order[:_COUNTED]
         texts = texts_of(self.table.take(some) if some.size else self.table)

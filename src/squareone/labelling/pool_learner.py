@@ -26,6 +26,8 @@ _STEP, _CHANGE = 25, 100
 REMAINING_ROWS, FIXED_ROWS = 1_000, 2_000
 # Learned rows among which suspicious ones are looked for: their cost grows with the cube.
 _SUSPECTS_OF = 3_000
+# How often in the time in which t doubles a block is looked at again.
+_PER_DOUBLING = 8
 # Classes of which something can be learned.
 _FEWEST_CLASSES = 2
 
@@ -154,7 +156,7 @@ class PoolLearner:
         self.ended = False
         self._snapshots: dict[int, Array] = {}
         self._fixed: Any = None
-        self._chances: tuple[tuple[int, int], Array] | None = None
+        self._chances: tuple[tuple[int, int, int], Array] | None = None
 
     # --- learning ---
 
@@ -268,7 +270,8 @@ class PoolLearner:
 
     def _block_chances(self, number: int) -> Array:
         """With which probability each row of a block is asked, by the present model."""
-        key = number, self.seen // BLOCK
+        # ln t moves slowly: as long as t has grown by less than a tenth, it is taken as it was
+        key = self.walk, number, int(_PER_DOUBLING * np.log2(self.seen + 1))
         if self._chances is not None and self._chances[0] == key:
             return self._chances[1]
         if self.begun:

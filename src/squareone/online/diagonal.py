@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ..arrays import Array
@@ -26,7 +28,7 @@ class DiagonalLearners(Learners):
         self._W = np.zeros((features, columns))
         # places, columns and what stood there in V, D and W, of what was learned since the last
         # snapshot, as long as that has these very arrays
-        self._overwritten: list[tuple[Array | slice, slice, Array, Array, Array]] = []
+        self._overwritten: list[tuple[Any, Any, Array, Array]] = []
         self._noted = False
 
     def margins(self, i: int) -> Array:
@@ -38,17 +40,26 @@ class DiagonalLearners(Learners):
         return np.square(values) @ (1.0 / self._D[places])
 
     def learn(self, i: int, group: int, y: Array, p: Array | None = None) -> None:
-        places, values = self.row(i)
-        columns, groups = self.columns_of(group), slice(group, group + 1)
-        V, D = self._V[places, columns], self._D[places, groups]
+        places = self.row(i)[0]
+        own = slice(group, group + 1)
+        self._learn(i, (places, self.columns_of(group)), (places, own), y)
+
+    def learn_each(self, i: int, columns: list[int], y: Array, p: Array) -> None:
+        places = self.row(i)[0]
+        where = (places if isinstance(places, slice) else places[:, None], columns)
+        self._learn(i, where, where, y[columns])
+
+    def _learn(self, i: int, where: Any, groups: Any, y: Array) -> None:
+        """Row i, at these places of V and W, and of D."""
+        V, D = self._V[where], self._D[groups]
         if self._noted:
-            W = self._W[places, columns]
-            self._overwritten.append((places, columns, V.copy(), D.copy(), W.copy()))
-        weight = self.weight(i)
-        V = V + np.outer(weight * values, y)
+            old = (each if each.base is None else each.copy() for each in (V, D))
+            self._overwritten.append((where, groups, *old))
+        values, weight = self.row(i)[1], self.weight(i)
+        V = V + (weight * values)[:, None] * y
         D = D + (weight * np.square(values))[:, None]
-        self._V[places, columns], self._D[places, groups] = V, D
-        self._W[places, columns] = V / D
+        self._V[where], self._D[groups] = V, D
+        self._W[where] = V / D
 
     def weights(self) -> Array:
         return self._W
@@ -103,10 +114,9 @@ class DiagonalLearners(Learners):
     def roll_back(self, snapshot: Snapshot) -> None:
         overwritten = self._overwritten
         super().roll_back(snapshot)
-        for places, columns, V, D, W in reversed(overwritten):
-            group = slice(0, 1) if self.shared else columns
-            self._V[places, columns], self._D[places, group] = V, D
-            self._W[places, columns] = W
+        for where, groups, V, D in reversed(overwritten):
+            self._V[where], self._D[groups] = V, D
+            self._W[where] = V / D
 
     def state(self) -> State:
         return {"V": self._V, "diagonal": self._D}

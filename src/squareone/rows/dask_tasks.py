@@ -186,10 +186,15 @@ def results_in_order(tasks: Sequence[Any], ahead: int | None = None) -> Iterator
                 waiting.remove(future)
                 future.release()
     finally:
-        if waiting:
-            cluster.cancel(waiting)
-        for lost in before.keys() - _workers(cluster).keys():
-            _log.warning("worker %s was lost; its tasks were computed by others", lost)
+        if cluster.status == "running":
+            if waiting:
+                cluster.cancel(waiting)
+            _tell_of_losses(before, cluster)
+
+
+def _tell_of_losses(before: dict[str, Any], cluster: Any) -> None:
+    for lost in before.keys() - _workers(cluster).keys():
+        _log.warning("worker %s was lost; its tasks were computed by others", lost)
 
 
 def _submitted(cluster: Any, tasks: Sequence[Any]) -> list[Any]:

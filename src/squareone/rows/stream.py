@@ -50,6 +50,7 @@ class Stream(ABC):
     #: Whether tasks of Dask read them, where their results are not needed here.
     by_tasks: bool = False
     _peak: float
+    _looks: tuple[float, Array, Array]
     _starts: Array
 
     #: Whether reading takes time, in which another thread can work.

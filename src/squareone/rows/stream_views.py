@@ -12,7 +12,7 @@ import numpy as np
 
 from ..arrays import Array
 from .base import Rows, rows_of
-from .block_sums import AddedUp, Keeper, Start, Watcher, some_of
+from .block_sums import AddedUp, Keeper, Start, TreeSum, Watcher, group_rows, some_of
 from .column_problems import refuse_missing
 from .stream import Blocks, Stream, rows_among
 
@@ -136,7 +136,29 @@ class StreamedRows(Rows):
     def dense(self) -> Array:
         return self.filled(methodcaller("dense"))
 
+    def _first_look(self) -> tuple[float, Array, Array]:
+        """Peak, constants and mean in one pass by tasks, of dense rows; remembered by the stream.
+
+        The mean is added as elsewhere, to the bit.
+        """
+        if hasattr(self.X, "_looks"):
+            return self.X._looks
+        n, within = self.shape[0], group_rows(self.shape[1], self.sparse)
+        peaks, constants, tree = [], np.empty(0), TreeSum()
+        begun: Array | None = None
+        for rows, (peak, same, share) in self.answers(partial(_look, n)):
+            peaks.append(peak)
+            constants = np.where(constants == same, same, np.nan) if rows.start else same
+            begun = np.array(share) if begun is None else begun + share
+            if rows.stop % within == 0 or rows.stop == n:
+                tree.add(begun)
+                begun = None
+        self.X._looks = max(peaks), constants, tree.total()
+        return self.X._looks
+
     def constants(self) -> Array:
+        if self.by_tasks and not self.sparse:
+            return self._first_look()[1]
         parts = (part for _, part in self.answers(methodcaller("constants")))
         return reduce(lambda one, other: np.where(one == other, one, np.nan), parts)
 
@@ -148,11 +170,15 @@ class StreamedRows(Rows):
 
     def peak(self) -> float:
         """Remembered by the stream: everybody asks for it first."""
+        if self.by_tasks and not self.sparse:
+            return self._first_look()[0]
         if not hasattr(self.X, "_peak"):
             self.X._peak = max(part for _, part in self.answers(methodcaller("peak")))
         return self.X._peak
 
     def mean(self, shares: Array | None = None) -> Array:
+        if shares is None and self.by_tasks and not self.sparse:
+            return self._first_look()[2].copy()
         if shares is None:
             return self._summed(partial(_share_of_mean, self.shape[0]))
         return self._summed(_weighted_mean, shares)
@@ -218,6 +244,10 @@ class StreamedRows(Rows):
 
 def _share_of_mean(n: int, block: Rows) -> Array:
     return block.mean() * (block.shape[0] / n)
+
+
+def _look(n: int, block: Rows) -> tuple[float, Array, Array]:
+    return block.peak(), block.constants(), _share_of_mean(n, block)
 
 
 def _weighted_mean(block: Rows, shares: Array) -> Array:
