@@ -396,7 +396,8 @@ def test_files_and_pickles_hold_numpy(place, tmp_path):
 
 def test_what_does_not_fit_is_refused_before(place):
     X, y = data(2000)
-    with pytest.raises(MemoryLimitError, match=r"float32 rows; at most about 1,... rows"):
+    # what else is said depends on how fast the machine is, by which the solver is chosen
+    with pytest.raises(MemoryLimitError, match=r"limit is 30 MiB.*at most about [\d,]+ rows"):
         RLSRegressor(device=place.name, memory_limit="30MiB").fit(X, y)
 
 
