@@ -152,6 +152,7 @@ def test_answers_are_those_of_numpy(place, name):
     assert_allclose(found, expected, rtol=rtol, atol=1e-11)
 
 
+@pytest.mark.usefixtures("place")
 def test_every_dispatched_function_is_tried():
     dispatched = {
         name
