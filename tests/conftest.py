@@ -5,12 +5,10 @@ With ``--device`` estimators of the laws, and of tests of devices, work there.
 
 import pytest
 
-from squareone.solvers.registry import SOLVERS
 from tests.combinations import mark_combinations
 
 # Laws of what is worked on in the machine's memory only.
-_NOT_ON_DEVICES = ("test_sparse.py", "test_online.py", "test_orols.py", "test_centers.py")
-_NOT_ON_DEVICES += ("test_centers_identities.py", "test_coincident_centers.py")
+_NOT_ON_DEVICES = ("test_sparse.py", "test_online.py", "test_orols.py")
 
 
 @pytest.hookimpl(tryfirst=True)  # before `-m` and `-k` look at marks
@@ -32,9 +30,5 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def _on_devices(item: pytest.Item) -> bool:
     """Whether a test is of something that is worked on elsewhere than in the machine's memory."""
-    settings = getattr(item, "callspec", None)
-    names = [] if settings is None else [v for v in settings.params.values() if isinstance(v, str)]
-    solvers = [name for name, solver in SOLVERS.items() if solver.with_centers]
-    centers = any(name.partition(",")[0] in solvers for name in names)
     others = "sparse" in item.name or "every_name_is_an_option" in item.name
-    return not (centers or others or item.path.name in _NOT_ON_DEVICES)
+    return not (others or item.path.name in _NOT_ON_DEVICES)

@@ -5,6 +5,7 @@ import os
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import ContextVar
 
 import joblib
 import numpy as np
@@ -195,3 +196,21 @@ def test_a_small_fit_takes_one_core(n, kernel, cores, monkeypatch):
     X = np.random.default_rng(0).standard_normal((n, 20))
     RLSRegressor(kernel, 1.0).fit(X, X[:, 0])
     assert seen == [cores]
+
+
+def test_helpers_have_the_settings_of_their_caller(monkeypatch):
+    monkeypatch.setattr(threads, "thread_budget", lambda: 4)
+    setting = ContextVar("setting", default="none")
+    together = threading.Barrier(4, timeout=20.0)
+    found = []
+
+    def look(number):
+        together.wait()  # every one on a thread of its own
+        found.append(setting.get())
+
+    token = setting.set("the caller's")
+    try:
+        threads.for_each(look, range(4))
+    finally:
+        setting.reset(token)
+    assert found == ["the caller's"] * 4

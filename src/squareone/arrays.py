@@ -128,16 +128,22 @@ def _cholesky_by_panels(A: Array) -> None:
             A[stop:, columns] = rest
 
 
+@singledispatch
 def divide_right(B: Array, L: Array) -> None:
-    """Overwrite ``B`` (t, n), C-ordered, by B L⁻ᵀ for a lower triangle ``L`` (n, n).
+    """Overwrite ``B`` (t, n) by B L⁻ᵀ for a lower triangle ``L`` (n, n).
 
-    Cost: n²t flops, no memory.
+    Cost: n²t flops; no memory if ``B`` is in one piece.
     """
-    if B.size:
+    if B.size and not B.flags.c_contiguous:
+        piece = np.ascontiguousarray(B)
+        divide_right(piece, L)
+        B[...] = piece
+    elif B.size:
         (trsm,) = scipy.linalg.get_blas_funcs(("trsm",), (L, B))
         trsm(1.0, L.T, B.T, lower=0, trans_a=1, overwrite_b=1)
 
 
+@singledispatch
 def pivoted_cholesky(A: Array, tolerance: float | None = None) -> tuple[int, Array]:
     """Overwrite the lower triangle of ``A`` (n, n) by L with A[p][:, p] = LLᵀ, as far as it goes.
 
@@ -175,6 +181,7 @@ def cholesky_solve(L: Array, B: Array) -> Array:
     return np.ascontiguousarray(X)
 
 
+@singledispatch
 def add_gram(total: Array, A: Array) -> None:
     """Add AᵀA for ``A`` (n, k) to the lower triangle of ``total`` (k, k), on all cores.
 
@@ -196,6 +203,7 @@ def add_gram(total: Array, A: Array) -> None:
     for_each(add, lower_tiles(k, min(_WIDEST, -(-k // max(2, thread_budget())))))
 
 
+@singledispatch
 def solve_transposed(L: Array, B: Array) -> Array:
     """L⁻ᵀB for ``B`` (k, t), reading the lower triangle of ``L`` (k, k). Cost: k²t flops."""
     if B.size == 0:
@@ -204,6 +212,7 @@ def solve_transposed(L: Array, B: Array) -> Array:
     return np.ascontiguousarray(trsm(1.0, L.T, B, lower=0))
 
 
+@singledispatch
 def solve_triangular(L: Array, B: Array) -> Array:
     """L⁻¹B for ``B`` (k, t), reading the lower triangle of ``L`` (k, k). Cost: k²t flops."""
     if B.size == 0:
@@ -300,6 +309,7 @@ def triangle_condition(L: Array) -> float:
     return float(rcond)
 
 
+@singledispatch
 def divide_by_cholesky(A: Array, L: Array) -> None:
     """Overwrite the lower triangle of ``A`` (k, k) by that of L⁻¹AL⁻ᵀ. Cost: k³ flops."""
     if A.size == 0:
@@ -540,6 +550,7 @@ def symmetric_of(A: Array) -> Array:
     return np.tril(A) + np.tril(A, -1).T
 
 
+@singledispatch
 def lower_copy(A: Array, dtype: np.dtype) -> Array:
     """A matrix in one piece, in ``dtype``, with the lower triangle of ``A`` (n, n)."""
     copy = np.zeros(A.shape, dtype)
@@ -551,12 +562,38 @@ def lower_copy(A: Array, dtype: np.dtype) -> Array:
     return copy
 
 
+@singledispatch
+def in_precision(A: Array, dtype: np.dtype) -> Array:
+    """The numbers of ``A`` in ``dtype``: ``A`` itself where that is its own."""
+    return A.astype(dtype, copy=False)
+
+
+@singledispatch
+def lower_less_outer(A: Array, x: Array, y: Array, dtype: np.dtype) -> Array:
+    """The lower triangle of A − xyᵀ (n, n), rounded to ``dtype``; above it means nothing."""
+    found = np.empty(A.shape, dtype)
+
+    def fill(tile: tuple[slice, slice]) -> None:
+        rows, columns = tile
+        found[tile] = A[tile] - np.outer(x[rows], y[columns])
+
+    for_each(fill, lower_tiles(x.size))
+    return found
+
+
+@singledispatch
 def clear_upper(A: Array) -> None:
     """Set the strict upper triangle of ``A`` (n, n) to zero."""
     for rows in blocks(A.shape[0], TILE):
         corner = A[rows, rows]
         corner[np.triu_indices(corner.shape[0], 1)] = 0.0
         A[rows, rows.stop :] = 0.0
+
+
+@singledispatch
+def row_square_sums(A: Array) -> Array:
+    """Σ_j A_ij² of every row (n,), in float64."""
+    return np.square(A, dtype=np.float64).sum(axis=1)
 
 
 @singledispatch

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.linalg
 from scipy.linalg import get_lapack_funcs
 
-from .arrays import Array, blocks, calm_blas, copy_triangle
+from .arrays import Array, blocks, calm_blas, copy_triangle, times, transposed_times
 from .threads import for_each
 
 # Whether SciPy has the eigenvectors of tridiagonal matrices by divide and conquer.
@@ -65,13 +65,14 @@ class Tridiagonal:
 
     def __init__(self, A: Array) -> None:
         n = A.shape[0]
-        self._dtype = A.dtype
-        self._dense: Array | None = None
-        if n <= 1 or not _TRIDIAGONAL:
+        self._dense: Any = None
+        if n <= 1 or not _TRIDIAGONAL or not isinstance(A, np.ndarray):
             values, self._dense = eigh(A)
+            self._dtype = values.dtype
             self.values = self._diagonal = values.astype(np.float64)
             self._beside = np.zeros(max(n - 1, 0))
             return
+        self._dtype = A.dtype
         copy_triangle(A, to_upper=True)
         sytrd, size = get_lapack_funcs(("sytrd", "sytrd_lwork"), (A,))
         with calm_blas(n):
@@ -148,7 +149,7 @@ class Tridiagonal:
     def _reflected(self, B: Array, *, transposed: bool) -> Array:
         """Overwrite ``B`` (n, t) by QB or QᵀB. The first row stays as it is."""
         if self._dense is not None:
-            return (self._dense.T if transposed else self._dense) @ B
+            return transposed_times(self._dense, B) if transposed else times(self._dense, B)
         if B.size:
             (ormqr,) = get_lapack_funcs(("ormqr",), (B,))
             given = "L", "T" if transposed else "N", self._reflectors, self._factors

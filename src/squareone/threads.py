@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, contextmanager
+from contextvars import copy_context
 from typing import Any, TypeVar
 
 import joblib
@@ -172,7 +173,8 @@ def for_each(function: Callable[[Item], None], items: Iterable[Item]) -> None:
             _inside.worker = False
 
     with shared_cores():
-        helpers = [_inside.helpers.submit(serve) for _ in range(workers - 1)]
+        # where matrices are made, and other settings of this thread, are those of its helpers
+        helpers = [_inside.helpers.submit(copy_context().run, serve) for _ in range(workers - 1)]
         try:
             serve()
             wait(helpers)

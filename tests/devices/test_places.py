@@ -53,7 +53,15 @@ def inverted(A):
     arrays.triangular_inverse(A)
 
 
+def like(A, values):
+    """Values where the matrix is."""
+    return values.copy() if isinstance(A, np.ndarray) else torch.from_numpy(values).to(A.device)
+
+
 B = rng.standard_normal((N, 3))
+ROWS = rng.standard_normal((40, N))
+TRIANGLE = np.linalg.cholesky(positive(N))
+LEADING = np.ascontiguousarray(TRIANGLE[:600, :600])
 WORK = {
     "cholesky": arrays.cholesky,
     "triangular_inverse": inverted,
@@ -63,7 +71,14 @@ WORK = {
     "copy_triangle down": lambda A: arrays.copy_triangle(A, to_upper=False),
     "set_diagonal": lambda A: arrays.set_diagonal(A, B[:, 0]),
     "set_diagonal to one": lambda A: arrays.set_diagonal(A, 1.0),
+    "clear_upper": arrays.clear_upper,
+    "add_gram": lambda A: arrays.add_gram(A, like(A, ROWS)),
+    "divide_by_cholesky": lambda A: arrays.divide_by_cholesky(A, like(A, TRIANGLE)),
+    "divide_right": lambda A: arrays.divide_right(A[:7], like(A, TRIANGLE)),
+    "divide_right in pieces": lambda A: arrays.divide_right(A[:7, 5:605], like(A, LEADING)),
 }
+# Of these, tiles on the diagonal are changed as a whole, and a GPU has larger ones.
+BY_TILES = ("scale_symmetric", "add_symmetric_outer", "add_gram", "divide_by_cholesky")
 
 
 def with_other_corner(A):
@@ -77,7 +92,10 @@ def test_triangles_are_changed_as_numpys_are(place, name):
     there = place.taken(A.copy())
     WORK[name](A)
     WORK[name](there)
-    assert_allclose(place.fetched(there), A, atol=1e-12)
+    found = place.fetched(there)
+    if name in BY_TILES:
+        found, A = np.tril(found), np.tril(A)
+    assert_allclose(found, A, atol=1e-12)
 
 
 def after(work, ask):
@@ -86,6 +104,10 @@ def after(work, ask):
         return ask(A)
 
     return both
+
+
+def lower(A):
+    return np.tril(A) if isinstance(A, np.ndarray) else A.tril()
 
 
 FOLD = np.array([3, 600, 601, N - 1])
@@ -108,6 +130,14 @@ ANSWERS = {
     "weighted_product": lambda A: arrays.weighted_product(A[:4], B[:, 0], A[:5]),
     "solve_positive": lambda A: arrays.solve_positive(A, B),
     "transposed_copy": arrays.transposed_copy,
+    "solve_triangular": after(arrays.cholesky, lambda A: arrays.solve_triangular(A, B)),
+    "solve_transposed": after(arrays.cholesky, lambda A: arrays.solve_transposed(A, B)),
+    "row_square_sums": arrays.row_square_sums,
+    "lower_copy": lambda A: lower(arrays.lower_copy(A, np.dtype(np.float32))),
+    "in_precision": lambda A: arrays.in_precision(A, np.dtype(np.float32)),
+    "lower_less_outer": lambda A: lower(
+        arrays.lower_less_outer(A, B[:, 0], B[:, 1], np.dtype(np.float64))
+    ),
 }
 
 
@@ -122,6 +152,7 @@ def test_answers_are_those_of_numpy(place, name):
     assert_allclose(found, expected, rtol=rtol, atol=1e-11)
 
 
+@pytest.mark.usefixtures("place")
 def test_every_dispatched_function_is_tried():
     dispatched = {
         name
@@ -130,7 +161,7 @@ def test_every_dispatched_function_is_tried():
         if hasattr(value, "registry")
     }
     tried = {name.split()[0] for name in (*WORK, *ANSWERS)}
-    assert dispatched == tried | {"eigh", "subtract_outer"}
+    assert dispatched == tried | {"eigh", "subtract_outer", "pivoted_cholesky"}
     for module in (arrays, decompositions):
         for name in dispatched & set(vars(module)):
             assert torch.Tensor in getattr(module, name).registry, name
@@ -146,6 +177,17 @@ def test_what_is_in_no_table(place):
     values, vectors = decompositions.eigh(place.taken(np.tril(S)))
     V = place.fetched(vectors)
     assert_allclose((V * values) @ V.T, S, atol=1e-12)
+
+
+@pytest.mark.parametrize("rank", [0, 40, 300])
+def test_pivots_stop_where_nothing_is_left(place, rank):
+    F = rng.standard_normal((300, rank)) * np.logspace(0, -3, rank)
+    S = F @ F.T
+    found, order = arrays.pivoted_cholesky(there := place.taken(S.copy()))
+    assert found == arrays.pivoted_cholesky(S.copy())[0] == rank
+    assert_array_equal(np.sort(order), np.arange(300))
+    L = np.tril(place.fetched(there))[:, :rank]
+    assert_allclose(L @ L.T, S[np.ix_(order, order)], atol=1e-12)
 
 
 def test_singular_matrices_are_refused(place):
@@ -308,8 +350,10 @@ def test_a_search_over_more_rows(place):
     """By Cholesky factorisations of more rows, many of them in single precision."""
     X, y = data(1500)
     here, there = (RLSRegressor(device=device).fit(X, y) for device in (None, place.name))
-    assert_allclose(there.kernel_.sigma, here.kernel_.sigma, rtol=1e-3)
     assert_allclose(there.best_score_, here.best_score_, rtol=1e-3)
+    # near its minimum the score is flat, and rounding moves the width: the score has to be its own
+    same = RLSRegressor(there.kernel_, alpha=there.alpha_).fit(X, y)
+    assert_allclose(there.loo_predictions_, same.loo_predictions_, atol=1e-6)
 
 
 def test_precomputed_kernels(place):
@@ -353,7 +397,8 @@ def test_files_and_pickles_hold_numpy(place, tmp_path):
 
 def test_what_does_not_fit_is_refused_before(place):
     X, y = data(2000)
-    with pytest.raises(MemoryLimitError, match=r"float32 rows; at most about 1,... rows"):
+    # what else is said depends on how fast the machine is, by which the solver is chosen
+    with pytest.raises(MemoryLimitError, match=r"limit is 30 MiB.*at most about [\d,]+ rows"):
         RLSRegressor(device=place.name, memory_limit="30MiB").fit(X, y)
 
 
@@ -381,17 +426,6 @@ def test_products_are_in_full_precision(place):
         assert torch.get_float32_matmul_precision() == "medium"
     finally:
         torch.set_float32_matmul_precision(before)
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [({"centers": 10}, "all rows as centers"), ({"solver": "pcg"}, "all rows as centers")],
-    ids=str,
-)
-def test_what_is_worked_on_in_the_machines_memory_only(place, settings, message):
-    X, y = data()
-    with pytest.raises(ValueError, match=message):
-        RLSRegressor(**settings, device=place.name).fit(X, y)
 
 
 def test_sparse_rows_are_refused(place):

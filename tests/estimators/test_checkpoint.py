@@ -70,7 +70,7 @@ class Work:
 
 @pytest.fixture(autouse=True)
 def small_blocks_and_no_waiting(monkeypatch):
-    monkeypatch.setattr("squareone.fitting.problem.MOST_BLOCK", 8.0 * BLOCK * m)
+    monkeypatch.setattr("squareone.devices.Place.block_bytes", 8.0 * BLOCK * m)
     monkeypatch.setattr("squareone.fitting.problem.LEAST_BLOCK", 8.0 * BLOCK * m)
     monkeypatch.setattr(center_basis, "STRIP", 10)
     monkeypatch.setattr(normal_passes, "_ROWS", BLOCK)
@@ -169,8 +169,8 @@ def test_blocks_of_another_size(solver, w, rows, path, monkeypatch):
     """Those of a machine with more memory, or less: no row is summed twice, and none left out."""
     expected = model_of(solver, None, alpha=0.1).fit(X, y, w)
     interrupt(solver, path, monkeypatch, w=w, alpha=0.1)
-    for name in ("MOST_BLOCK", "LEAST_BLOCK"):
-        monkeypatch.setattr(f"squareone.fitting.problem.{name}", 8.0 * rows * m)
+    for name in ("devices.Place.block_bytes", "fitting.problem.LEAST_BLOCK"):
+        monkeypatch.setattr(f"squareone.{name}", 8.0 * rows * m)
     assert_same(model_of(solver, path, alpha=0.1).fit(X, y, w), expected)
 
 

@@ -11,6 +11,7 @@ import time
 import warnings
 from contextlib import suppress
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -30,6 +31,7 @@ from squareone.errors import (
     RechunkWarning,
     UnrecoverableWarning,
 )
+from squareone.estimators.parameter_validation import check_place
 from squareone.kernels import Gaussian
 from squareone.persistence import checkpoint as checkpoints
 from squareone.planning.worker_memory import on_workers, worker_bytes
@@ -626,3 +628,9 @@ def test_chunks_may_be_spilled_to_the_disk(monkeypatch):
         (held,) = processes.workers.values()
         assert len(held.data.disk) > 0
         assert_equal_bits(fitted("gram", kept, target), expected)
+
+
+def test_a_gpu_is_here_and_the_rows_are_not():
+    place = SimpleNamespace(name="cuda:0")
+    with pytest.raises(TypeError, match=r"Dask.*device=None"):
+        check_place(RLSRegressor(device="cuda"), place, Gaussian(1.0), da.ones((5, 2)))

@@ -245,7 +245,7 @@ def test_categories(solver, sparse, tmp_path):
 
 def in_small_blocks(monkeypatch):
     monkeypatch.setattr(center_basis, "STRIP", 7)
-    monkeypatch.setattr("squareone.fitting.problem.MOST_BLOCK", 8.0 * 7 * m)
+    monkeypatch.setattr("squareone.devices.Place.block_bytes", 8.0 * 7 * m)
     monkeypatch.setattr("squareone.fitting.problem.LEAST_BLOCK", 8.0 * 7 * m)
     monkeypatch.setattr(center_basis, "STRIP", 5)
     monkeypatch.setattr(rectangle, "STRIP", 5)

@@ -16,5 +16,12 @@ def _on_device(request, monkeypatch):
     device = request.config.getoption("--device")
     if device is None:
         return
+    import torch
+
+    def refused(self, *args, **more):
+        msg = "NumPy was given a tensor, which it could not have been on a GPU"
+        raise TypeError(msg)
+
+    monkeypatch.setattr(torch.Tensor, "__array__", refused)
     for estimator in (RLSRegressor, RLSClassifier):
         monkeypatch.setitem(estimator.__init__.__kwdefaults__, "device", device)

@@ -6,10 +6,11 @@ vectors, targets and coefficients are NumPy's wherever the matrix is.
 """
 
 from .choice import known_place, open_place, place_or_host
-from .place import HOST, Place, active_place, namespace
+from .place import HOST, CenterValues, Place, active_place, namespace
 
 __all__ = [
     "HOST",
+    "CenterValues",
     "Place",
     "active_place",
     "known_place",

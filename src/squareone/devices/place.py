@@ -6,14 +6,42 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
-from ..arrays import TILE, Array, lower_tiles
+from ..arrays import TILE, Array, lower_tiles, room_for
 from ..threads import for_each
 
 Item = TypeVar("Item")
+
+
+@dataclass(frozen=True)
+class CenterValues:
+    """Which kernel values are meant: k(x, c_j) / unit − shift_j.
+
+    Attributes
+    ----------
+    kernel : Kernel
+    points : array (m, d)
+        c.
+    origin : array (d,)
+    dtype : dtype
+        Of the rows.
+    unit : float
+    shift : array (m,) or None
+    block_bytes : float
+        Of kernel values that are there at a time; zero for what is usual.
+    """
+
+    kernel: Any
+    points: Array
+    origin: Array
+    dtype: np.dtype
+    unit: float = 1.0
+    shift: Array | None = None
+    block_bytes: float = 0.0
 
 
 class Place(ABC):
@@ -29,6 +57,10 @@ class Place(ABC):
 
     name: str = ""
     tile: int = TILE
+    #: Bytes of the largest block of kernel values that is worth making.
+    block_bytes: float = 2**26
+    #: Blocks for which there has to be room: one that is filled, and what is made of it.
+    blocks_held: float = 4.0
 
     #: By the type of its arrays, the functions that kernels are written with.
     namespaces: ClassVar[dict[type, Any]] = {np.ndarray: np, np.memmap: np}
@@ -36,6 +68,22 @@ class Place(ABC):
     @abstractmethod
     def empty(self, shape: tuple[int, ...], dtype: Any) -> Any:
         """Memory for numbers of a NumPy dtype."""
+
+    def room(self, rows: int, width: int, dtype: Any) -> Any:
+        """Memory for rows of numbers (rows, width) that are filled one after the other."""
+        return self.empty((rows, width), dtype)
+
+    def sum_type(self, dtype: Any) -> np.dtype:
+        """In which kernel values are made, and added up, where many are summed."""
+        return np.dtype(dtype)
+
+    def products(self, values: CenterValues) -> Any:
+        """Products with kernel values of centers; None where tiles are as good."""
+        return None
+
+    def sums(self, values: CenterValues, rows: Any, root: Array | None) -> Any:
+        """Sums of kernel values over all rows, or None where these are the caller's to make."""
+        return None
 
     @abstractmethod
     def taken(self, A: Array) -> Any:
@@ -77,6 +125,9 @@ class _Host(Place):
 
     def empty(self, shape: tuple[int, ...], dtype: Any) -> Array:
         return np.empty(shape, dtype)
+
+    def room(self, rows: int, width: int, dtype: Any) -> Array:
+        return room_for(rows, width, dtype)
 
     def taken(self, A: Any) -> Any:
         return A

@@ -22,6 +22,8 @@ DTYPES = {np.dtype(np.float32): torch.float32, np.dtype(np.float64): torch.float
 
 # Columns of a panel on a GPU, and on the processor.
 _PANEL, _SMALL_PANEL = 4096, 512
+# Columns of a factorisation with pivots that are worked on before the others are.
+_PIVOTS, _FEW_PIVOTS = 256, 32
 
 Place.namespaces[torch.Tensor] = torch
 
@@ -128,6 +130,85 @@ def _eigh(A: torch.Tensor) -> tuple[Array, torch.Tensor]:
     return _array(values), A
 
 
+@arrays.divide_right.register
+def _divide_right(B: torch.Tensor, L: torch.Tensor) -> None:
+    if B.numel():
+        B.copy_(torch.linalg.solve_triangular(L.T, B, upper=True, left=False))
+
+
+@arrays.solve_triangular.register
+def _solve_triangular(L: torch.Tensor, B: Array) -> Array:
+    return _array(torch.linalg.solve_triangular(L, _beside(L, B), upper=False))
+
+
+@arrays.solve_transposed.register
+def _solve_transposed(L: torch.Tensor, B: Array) -> Array:
+    return _array(torch.linalg.solve_triangular(L.T, _beside(L, B), upper=True))
+
+
+@arrays.divide_by_cholesky.register
+def _divide_by_cholesky(A: torch.Tensor, L: torch.Tensor) -> None:
+    _copy_triangle(A, to_upper=True)
+    A.copy_(torch.linalg.solve_triangular(L, A, upper=False))
+    _divide_right(A, L)
+
+
+@arrays.pivoted_cholesky.register
+def _pivoted_cholesky(A: torch.Tensor, tolerance: float | None = None) -> tuple[int, Array]:
+    """By panels: a column after the other, then what is left of all others at once."""
+    n = A.shape[0]
+    left = A.diagonal().clone()
+    peak = float(left.max()) if n else 0.0
+    if not peak > 0:
+        return 0, np.arange(n)
+    share = n * float(torch.finfo(A.dtype).eps) if tolerance is None else tolerance
+    _copy_triangle(A, to_upper=True)
+    order: list[int] = []
+    size = _PIVOTS if A.is_cuda else _FEW_PIVOTS
+    while len(order) < n:
+        chosen, factor = _pivoted_panel(A, left, min(size, n - len(order)), share * peak)
+        if not chosen:
+            break
+        others = factor.masked_fill((left < 0)[:, None], 0.0)  # whose columns are the factor's
+        A.addmm_(factor, others.T, alpha=-1.0)
+        A[:, torch.tensor(chosen, device=A.device)] = factor
+        order += chosen
+    rank = len(order)
+    rest = np.setdiff1d(np.arange(n), order)
+    places = np.concatenate([np.array(order, dtype=np.intp), rest])
+    there = torch.from_numpy(places).to(A.device)
+    for panel in _panels(A):  # no second matrix is needed
+        A[:, panel] = A[:, panel].index_select(0, there)
+    for panel in _panels(A):
+        A[panel] = A[panel].index_select(1, there)
+    return rank, places
+
+
+def _pivoted_panel(
+    A: torch.Tensor, left: torch.Tensor, most: int, least: float
+) -> tuple[list[int], torch.Tensor]:
+    """Which come next, at most so many, and their columns of the factor (n, k).
+
+    ``left`` (n,) is what is left of the diagonal; where a row has been chosen it is below zero.
+    """
+    chosen: list[int] = []
+    factor = torch.zeros((A.shape[0], most), dtype=A.dtype, device=A.device)
+    for k in range(most):
+        value, own = (found.item() for found in left.max(dim=0))
+        if value <= least:
+            break
+        column = A[:, own] - factor[:, :k] @ factor[own, :k]
+        column[left < 0] = 0.0  # those that came before
+        column /= value**0.5
+        column[own] = value**0.5
+        factor[:, k] = column
+        before = left < 0
+        left.sub_(torch.square(column)).clamp_(min=0.0).masked_fill_(before, -1.0)
+        left[own] = -1.0
+        chosen.append(own)
+    return chosen, factor[:, : len(chosen)]
+
+
 # --- products -----------------------------------------------------------------------------------
 
 
@@ -202,6 +283,16 @@ def _gram_of_columns(L: torch.Tensor, columns: Array) -> torch.Tensor:
     return gram
 
 
+@arrays.add_gram.register
+def _add_gram(total: torch.Tensor, A: torch.Tensor) -> None:
+    for rows in _panels(total):
+        part = total[rows, : rows.stop]
+        if A.dtype == total.dtype:
+            part.addmm_(A[:, rows].T, A[:, : rows.stop])
+        else:
+            part += A[:, rows].T @ A[:, : rows.stop]
+
+
 @arrays.subtract_outer.register
 def _subtract_outer(S: torch.Tensor, x: Array, factor: float) -> None:
     along = _beside(S, x)
@@ -241,6 +332,33 @@ def _transposed_copy(A: torch.Tensor) -> torch.Tensor:
     return A.T.contiguous()
 
 
+@arrays.lower_copy.register
+def _lower_copy(A: torch.Tensor, dtype: np.dtype) -> torch.Tensor:
+    return A.to(DTYPES[np.dtype(dtype)], copy=True).contiguous()
+
+
+@arrays.lower_less_outer.register
+def _lower_less_outer(A: torch.Tensor, x: Array, y: Array, dtype: np.dtype) -> torch.Tensor:
+    found = torch.empty(A.shape, dtype=DTYPES[np.dtype(dtype)], device=A.device)
+    first, second = _beside(A, x), _beside(A, y)
+    for rows in _panels(A):
+        here = slice(0, rows.stop)
+        found[rows, here] = A[rows, here] - torch.outer(first[rows], second[here])
+    return found
+
+
+@arrays.in_precision.register
+def _in_precision(A: torch.Tensor, dtype: np.dtype) -> torch.Tensor:
+    return A.to(DTYPES[np.dtype(dtype)])
+
+
+@arrays.clear_upper.register
+def _clear_upper(A: torch.Tensor) -> None:
+    for rows in _panels(A):
+        A[rows, rows].tril_()
+        A[rows, rows.stop :] = 0.0
+
+
 @arrays.scale_symmetric.register
 def _scale_symmetric(A: torch.Tensor, divisor: float, root: Array | None) -> None:
     for rows in _panels(A):
@@ -260,6 +378,11 @@ def _add_symmetric_outer(A: torch.Tensor, u: Array, z: Array) -> None:
         left = torch.stack([first[rows], second[rows]], 1)
         right = torch.stack([second[: rows.stop], first[: rows.stop]])
         A[rows, : rows.stop].addmm_(left, right)
+
+
+@arrays.row_square_sums.register
+def _row_square_sums(A: torch.Tensor) -> Array:
+    return _array(_square_sums(A.T))
 
 
 @arrays.column_square_sums.register

@@ -15,13 +15,19 @@ import torch
 from ..arrays import Array
 from ..errors import MemoryLimitError
 from . import torch_rows  # noqa: F401 (rows of tensors are known from now on)
-from .place import Item, Place
+from .place import CenterValues, Item, Place
 from .torch_algebra import DTYPES, as_tensor
+from .torch_products import Products
+from .torch_streamed_rows import StreamedRows, StreamedSums
 
 # Side of a tile on a GPU: a product is at full speed, and a few of them are little memory.
 _TILE = 8192
 # On the processor: as small as the tests, which are to see more than one.
 _SMALL_TILE = 512
+# Bytes of a block of kernel values on a GPU.
+_BLOCK = 2.0**30
+# A block in float64, and copies of it that solutions of triangular systems make.
+_BLOCKS_HELD = 12.0
 # Share of the free memory that can be had: what is left is for the library's own.
 _SHARE = 0.94
 
@@ -34,6 +40,8 @@ class TorchPlace(Place):
         self.on_gpu = self.device.type == "cuda"
         self.name = device if self.on_gpu else f"torch:{device}"
         self.tile = _TILE if self.on_gpu else _SMALL_TILE
+        self.block_bytes = _BLOCK if self.on_gpu else Place.block_bytes
+        self.blocks_held = _BLOCKS_HELD
 
     def empty(self, shape: tuple[int, ...], dtype: Any) -> torch.Tensor:
         return torch.empty(shape, dtype=DTYPES[np.dtype(dtype)], device=self.device)
@@ -56,6 +64,17 @@ class TorchPlace(Place):
         free, _ = torch.cuda.mem_get_info(self.device)
         kept = torch.cuda.memory_reserved(self.device) - torch.cuda.memory_allocated(self.device)
         return _SHARE * float(free + kept)
+
+    def sum_type(self, dtype: Any) -> np.dtype:
+        """Sums of float32 numbers would need their large directions apart: float64 does not."""
+        return np.dtype(np.float64)
+
+    def products(self, values: CenterValues) -> Products:
+        return Products(values, self.device, values.block_bytes or self.block_bytes)
+
+    def sums(self, values: CenterValues, rows: Any, root: Array | None) -> StreamedSums:
+        there = StreamedRows(rows, values.dtype, self.device, self.free_memory())
+        return StreamedSums(self.products(values), there, root)
 
     @contextmanager
     def work(self) -> Iterator[None]:

@@ -9,6 +9,7 @@ from scipy.sparse import issparse
 
 from ..devices import HOST, Place
 from ..kernels import Kernel, Linear
+from ..rows.checks import is_dask
 from ..solvers.registry import SOLVERS, listed, takes_centers
 
 CRITERIA = ("loo", "gcv", "holdout", "marginal_likelihood")
@@ -82,15 +83,15 @@ def check_place(estimator: Any, place: Place, kernel: Kernel, X: Any) -> None:
             "X.toarray()"
         )
         raise TypeError(msg)
+    if is_dask(X):
+        msg = (
+            f"X is a collection of Dask, and device asks for {place.name}, which is here: leave "
+            "device=None, or pass X.compute()"
+        )
+        raise TypeError(msg)
     if not kernel.fills_anywhere:
         msg = (
             f"{kernel} is written for NumPy's arrays, its fills_anywhere is False, and device asks "
             f"for {place.name}: leave device=None, or write fill with squareone.devices.namespace"
         )
         raise TypeError(msg)
-    if estimator.centers is not None or takes_centers(estimator.solver):
-        msg = (
-            f"device={estimator.device!r} is for fits with all rows as centers, and centers were "
-            "asked for: leave device=None, or centers=None and solver='auto'"
-        )
-        raise ValueError(msg)

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..centers import Given
+from ..devices import HOST
 from ..kernels.widths import free_width, with_width
 from ..planning import make_plan
 from ..rows import rows_of
@@ -26,7 +27,8 @@ def choose_centers(problem: Problem) -> Centers:
         if isinstance(selector, Given):
             return _given(problem, selector)
         rng = np.random.RandomState(problem.request.centers_seed)
-        found = selector._choose(problem.kernel, problem.X, rng)
+        with HOST.active():  # rows are looked at one by one
+            found = selector._choose(problem.kernel, problem.X, rng)
     if found.indices is None:
         return _points(found.points)
     return Centers(found.points, found.indices, problem.kept[found.indices])

@@ -37,7 +37,7 @@ from ..solvers import (
     SymmetricSystem,
     Weighting,
 )
-from ..solvers.few_centers.center_basis import LEAST_BLOCK, MOST_BLOCK
+from ..solvers.few_centers.center_basis import LEAST_BLOCK
 from ..solvers.registry import SOLVERS, Solver
 from .progress import Progress, readable_time
 from .request import FitRequest
@@ -300,8 +300,8 @@ class Problem(Sample):
         """The centers, with blocks of kernel values that have a part of what the plan leaves."""
         assert self.centers is not None
         basis = CenterBasis(self.kernel, self.centers.points, self.X.dtype, compact=compact)
-        left = (self.plan.memory_limit - self.plan.chosen.needed) / 4.0
-        basis.block_bytes = float(np.clip(left, LEAST_BLOCK, MOST_BLOCK))
+        left, place = self.plan.memory_limit - self.plan.chosen.needed, active_place()
+        basis.block_bytes = float(np.clip(left / place.blocks_held, LEAST_BLOCK, place.block_bytes))
         return basis
 
     def limits(self, budget: float | None = None) -> Limits:

@@ -48,6 +48,10 @@ class Kernel(NamedParameters):
     #: :func:`~squareone.devices.namespace`.
     fills_anywhere: bool = False
 
+    #: By how much an error of half a squared distance, in units of the width, changes a value at
+    #: most; zero where values are not made of such.
+    steepness: float = 0.0
+
     #: Whether :meth:`peak` asks for nothing but the largest magnitude of the rows.
     peak_by_rows: bool = False
 

@@ -270,6 +270,8 @@ class Gaussian(_Euclidean):
            [0.1353, 0.1353, 1.    ]])
     """
 
+    steepness = 1.0
+
     def __init__(
         self,
         sigma: float | Array | str = "auto",
@@ -385,6 +387,11 @@ class Matern(_Euclidean):
         if not isinstance(self.nu, Real) or self.nu not in (0.5, 1.5, 2.5):
             msg = f"Matern(nu={self.nu!r}): nu must be 0.5, 1.5 or 2.5"
             raise ValueError(msg)
+
+    @property
+    def steepness(self) -> float:  # type: ignore[override]
+        """That of the exponential of the distance has no bound: it is where rows coincide."""
+        return {0.5: np.inf, 1.5: 3.0, 2.5: 5.0 / 3.0}[self.nu]
 
     def of_exponents(self, out: Array) -> None:
         xp = namespace(out)

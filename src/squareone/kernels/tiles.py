@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arrays import TILE, Array, blocks, set_diagonal
-from ..devices import HOST, active_place
+from ..devices import HOST, CenterValues, active_place
 from ..rows import rows_of
 
 if TYPE_CHECKING:
@@ -146,23 +146,24 @@ def kernel_product(kernel: Kernel, X: Any, Y: Any, C: Array) -> Array:
     """
     n, t, place, dtype = X.shape[0], C.shape[1], active_place(), X.dtype
     origin = origin_of(Y)
-    X, Y, C = place.taken(X), place.taken(Y), place.taken(C)
+    there = place.products(CenterValues(kernel, Y, origin, dtype)) if t else None
+    if there is not None:
+        return place.fetched(there.times(place.taken(X), place.taken(C))).astype(dtype)
     queries, centers = rows_of(X), rows_of(Y)
     right = kernel.right(Y, origin)
-    columns = blocks(Y.shape[0], place.tile)
+    columns = blocks(Y.shape[0], TILE)
     result = np.empty((n, t), dtype)
 
     def rows_of_result(rows: slice) -> None:
         left = kernel.left(queries[rows].like(centers).X, origin)
-        tile = place.empty(((rows.stop - rows.start) * place.tile,), dtype)
-        total = place.empty((rows.stop - rows.start, t), np.float64)
-        total[...] = 0.0
+        tile = np.empty((rows.stop - rows.start) * TILE, dtype)
+        total = np.zeros((rows.stop - rows.start, t))
         for block in columns:
             width = block.stop - block.start
             out = tile[: total.shape[0] * width].reshape(total.shape[0], width)
             kernel.fill(left, right[block], out)
             total += out @ C[block]
-        result[rows] = place.fetched(total)
+        result[rows] = total
 
-    place.for_each(rows_of_result, blocks(n, place.tile))
+    place.for_each(rows_of_result, blocks(n, TILE))
     return result

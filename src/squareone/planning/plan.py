@@ -287,15 +287,7 @@ def make_plan(task: Task, requested: str, memory_limit: float) -> Plan:
 
 def _candidates(task: Task) -> list[Candidate]:
     """What can be taken: with centers, or exactly."""
-    found = center_candidates(task) if task.centers else exact_candidates(task)
-    return [_where_it_runs(c, task) for c in found]
-
-
-def _where_it_runs(candidate: Candidate, task: Task) -> Candidate:
-    """Refused where its matrices cannot be on the device that was asked for."""
-    if not task.device or SOLVERS[candidate.solver].on_devices or candidate.refused:
-        return candidate
-    return replace(candidate, refused="runs on the CPU only: device=None")
+    return center_candidates(task) if task.centers else exact_candidates(task)
 
 
 def _listed(task: Task, requested: str, limit: float) -> list[Candidate]:

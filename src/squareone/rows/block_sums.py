@@ -42,6 +42,15 @@ class Accumulator(ABC):
     def add(self, block: Any, *beside: Array | None) -> None:
         """Add some rows; ``beside`` are the parts of arrays (n, …) that belong to them."""
 
+    def kept(self) -> Array:
+        """A copy of the sum so far, for :meth:`resume`."""
+        assert self.total is not None
+        return self.total.copy()
+
+    def resume(self, total: Array) -> None:
+        """Go on from what :meth:`kept` gave."""
+        self.total = total.copy()
+
     def take(self) -> Array:
         """The sum, which belongs to the caller now: the next one begins."""
         found, self.total = self.total, None
@@ -164,7 +173,9 @@ class SumOnTheWay:
     ----------
     tree : TreeSum
     begun : array or None
-        The sum of the first rows of a group.
+        The sum of the first rows of a group that another attempt had begun.
+    sums : Accumulator or None
+        What the first rows of a group are added to.
     rows : int
         How many were summed.
     """
@@ -172,6 +183,7 @@ class SumOnTheWay:
     tree: TreeSum
     begun: Array | None = None
     rows: int = 0
+    sums: Accumulator | None = None
 
     @classmethod
     def restored(cls, keeper: Keeper | None) -> SumOnTheWay:
@@ -183,7 +195,7 @@ class SumOnTheWay:
 
     def state(self) -> dict[str, Array]:
         """As arrays, for :meth:`restored`."""
-        found = {} if self.begun is None else {"begun": self.begun.copy()}
+        found = {} if self.sums is None else {"begun": self.sums.kept()}
         return {**found, **self.tree.state(), "rows": np.array(self.rows)}
 
 
@@ -203,7 +215,7 @@ def sum_over_blocks(
     n, within = rows.shape[0], group_rows(rows.shape[1], rows.sparse)
     so_far, sums = SumOnTheWay.restored(keeper), start()
     if so_far.begun is not None:
-        sums.total = so_far.begun.copy()
+        sums.resume(so_far.begun)
     with shared_cores():
         for part, block in rows.row_blocks(size, within):
             if part.stop <= so_far.rows:
@@ -211,9 +223,9 @@ def sum_over_blocks(
             if part.start < so_far.rows:  # another attempt had other blocks
                 block, part = block[so_far.rows - part.start :], slice(so_far.rows, part.stop)
             sums.add(block, *some_of(beside, part))
-            so_far.rows, so_far.begun = part.stop, sums.total
+            so_far.rows, so_far.sums = part.stop, sums
             if part.stop % within == 0 or part.stop == n:
-                so_far.begun = None
+                so_far.sums = None
                 so_far.tree.add(sums.take())
             if keeper is not None:
                 keeper.keep("sums", so_far.state)

@@ -87,8 +87,6 @@ class Solver:
     iterates : bool
         Whether it stops at a tolerance; its leverages of more than ``probed_from`` rows are
         estimates by random probes.
-    on_devices : bool
-        Whether its matrices may be elsewhere than in the machine's memory, or it has none.
     likelihood, posterior, alpha_zero, checkpoints : bool
         What it can do: the marginal likelihood, standard deviations of predictions, λ = 0, go on
         after an interruption.
@@ -121,7 +119,6 @@ class Solver:
     every_alpha: bool = True
     iterates: bool = False
     probed_from: int = 0
-    on_devices: bool = True
     likelihood: bool = True
     posterior: bool = True
     alpha_zero: bool = True
@@ -268,7 +265,6 @@ SOLVERS: dict[str, Solver] = {
             rectangle_cost,
             RectangleFactor.build,
             "centers",
-            on_devices=False,
             reads_blocks=True,
             checkpoints=True,
             sum_numbers=lambda task: (task.centers + task.t + 1.0) ** 2,
@@ -285,7 +281,6 @@ SOLVERS: dict[str, Solver] = {
             nystrom_cost,
             NystromFactor.build,
             "centers",
-            on_devices=False,
             likelihood=False,
             posterior=False,
             alpha_zero=False,
@@ -306,7 +301,6 @@ SOLVERS: dict[str, Solver] = {
             pcg_cost,
             PcgFactor.build,
             "centers",
-            on_devices=False,
             reads_blocks=True,
             iterates=True,
             likelihood=False,

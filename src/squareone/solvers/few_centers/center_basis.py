@@ -13,15 +13,22 @@ from ...arrays import (
     blocks,
     cholesky,
     clear_upper,
+    diagonal,
     divide_right,
     frobenius_norm,
+    in_precision,
+    lower_copy,
     pivoted_cholesky,
     power_of_two,
     reciprocal_condition,
     room_for,
+    row_square_sums,
     solve_transposed,
     solve_triangular,
+    times,
+    transposed_times,
 )
+from ...devices import HOST, CenterValues, active_place
 from ...errors import SingularSystemError
 from ...kernels import Kernel
 from ...kernels.tiles import kernel_matrix, origin_of
@@ -100,22 +107,23 @@ class CenterBasis:
         self.dtype = dtype
         self.asked = points
         self._factor(points.astype(np.float64, copy=False), dtype if compact else np.dtype(float))
-        self._casts: dict[np.dtype, Array] = {}
+        self._casts: dict[np.dtype, Any] = {}
         self.points = points if self.dropped.size == 0 else points[self.kept]
         self.prepared = rows_of(self.points)
         self._origin = origin_of(self.points) if self.size else np.zeros(points.shape[1], dtype)
-        self._right = kernel.right(self.points, self._origin)
+        self._prepared: dict[np.dtype, Any] = {}
 
     def _factor(self, points: Any, dtype: np.dtype) -> None:
         """Plain Cholesky where that is safe, which is several times as fast; else with pivots.
 
-        There is one square at a time, and where some centers are dropped what is kept of it.
+        There is one square at a time, and where some centers are dropped what is kept of it. It is
+        where matrices are made.
         """
-        K = self._matrix(points)
+        K, place = self._matrix(points), active_place()
         low, high = _SAFE[self.dtype]
-        diagonal = np.diagonal(K).copy()
-        peak = float(np.max(diagonal, initial=0.0))
-        self.unit = 1.0 if low < peak < high else power_of_two(diagonal)
+        values = np.array(diagonal(K))
+        peak = float(np.max(values, initial=0.0))
+        self.unit = 1.0 if low < peak < high else power_of_two(values)
         if self.unit != 1.0:
             K /= self.unit
         m, norm = K.shape[0], frobenius_norm(K)
@@ -124,7 +132,7 @@ class CenterBasis:
         order, rank = np.arange(m), m
         try:
             cholesky(K)
-            independent = bool((np.square(np.diagonal(K)) > self.resolution).all())
+            independent = bool((np.square(diagonal(K)) > self.resolution).all())
         except SingularSystemError:
             independent = False
         if not independent:
@@ -133,20 +141,20 @@ class CenterBasis:
             if self.unit != 1.0:
                 K /= self.unit
             rank, order = pivoted_cholesky(K, share)
-            self.gone = DroppedDirections.of(K, rank, diagonal[order] / self.unit, points[order])
+            self.gone = DroppedDirections.of(K, rank, values[order] / self.unit, points[order])
         last = rank + np.argsort(order[rank:])
-        self.dropped_features = K[last, :rank].astype(dtype)
+        self.dropped_features = place.fetched(K[rank:, :rank])[last - rank].astype(dtype)
         if rank < m:
-            K = np.ascontiguousarray(K[:rank, :rank], dtype=dtype)
+            K = lower_copy(K[:rank, :rank], dtype)
         clear_upper(K)
         self.kept, self.dropped = order[:rank], order[last]
         rcond = reciprocal_condition(K, norm) if rank else 1.0
         self.condition = 1.0 / rcond if rcond > 0 else np.inf
-        self.factor = K.astype(dtype, copy=False)
+        self.factor = in_precision(K, dtype)
 
-    def _matrix(self, points: Any) -> Array:
+    def _matrix(self, points: Any) -> Any:
         if points.shape[0] == 0:  # all of them were among the rows left out
-            return np.empty((0, 0))
+            return active_place().empty((0, 0), np.float64)
         return kernel_matrix(self.kernel, points, both_triangles=False)
 
     @property
@@ -171,11 +179,12 @@ class CenterBasis:
         core was first. They are written into ``out`` (b, r), or into memory that is used again.
         """
         parts, columns = blocks(rows.shape[0], size), blocks(self.size, _WIDE)
+        right = self._right(self.dtype)
 
         def fill(part: slice, K: Array) -> None:
             left = self.kernel.left(rows[part].like(self.prepared).X, self._origin)
             for tile in columns:
-                self.kernel.fill(left, self._right[tile], K[:, tile])
+                self.kernel.fill(left, right[tile], K[:, tile])
             if self.unit != 1.0:
                 K /= self.dtype.type(self.unit)
             if shift is not None:
@@ -197,21 +206,66 @@ class CenterBasis:
 
         Cost: b·r·d multiplications.
         """
-        K = np.empty((rows.shape[0], self.size), self.dtype)
+        return active_place().fetched(self._there(rows, shift, root))
+
+    def divided(
+        self, rows: Rows, shift: Array | None, root: Array | None, dtype: Any = None
+    ) -> Any:
+        """L⁻¹ times each of these rows of values (b, r), where matrices are made.
+
+        Cost: b·r·(d + r) multiplications.
+        """
+        K = self._there(rows, shift, root)
+        K = K if dtype is None else in_precision(K, np.dtype(dtype))
+        self.divide(K)
+        return K
+
+    def _there(self, rows: Rows, shift: Array | None, root: Array | None) -> Any:
+        """Values (b, r), where matrices are made."""
+        K = active_place().empty((rows.shape[0], self.size), self.dtype)
         self.fill(rows, K, shift, root)
         return K
+
+    def _right(self, dtype: np.dtype) -> Any:
+        """The centers as the kernel takes them, in a precision: kept."""
+        if dtype not in self._prepared:
+            points = active_place().taken(self.points.astype(dtype, copy=False))
+            self._prepared[dtype] = self.kernel.right(points, self._origin)
+        return self._prepared[dtype]
 
     def fill(
         self,
         rows: Rows,
-        K: Array,
+        K: Any,
         shift: Array | None,
         root: Array | None,
-        look: Callable[[slice, Array], None] = lambda part, K: None,
+        look: Callable[[slice, Any], None] = lambda part, K: None,
     ) -> None:
-        """Write :meth:`values` into ``K`` (b, r), by strips that can be looked at."""
+        """Write :meth:`values` into ``K`` (b, r), in its precision, by strips to be looked at."""
+        if active_place() is not HOST:
+            self._fill_there(rows, K, shift, root)
+            look(slice(0, rows.shape[0]), K)
+            return
         hands = -(-rows.shape[0] // STRIP)
         self.strips(rows, look, size=STRIP, hands=hands, shift=shift, root=root, out=K)
+
+    def _fill_there(self, rows: Rows, K: Any, shift: Array | None, root: Array | None) -> None:
+        place, dtype = active_place(), np.dtype(f"f{K.itemsize}")
+        X = place.taken(rows.X.astype(dtype, copy=False))
+        left, right = self.kernel.left(X, self._origin), self._right(dtype)
+        for tile in blocks(self.size, place.tile):
+            self.kernel.fill(left, right[tile], K[:, tile])
+        if self.unit != 1.0:
+            K /= self.unit
+        if shift is not None:
+            K -= place.taken(shift.astype(dtype))
+        if root is not None:
+            K *= place.taken(root.astype(dtype))[:, None]
+
+    def center_values(self, shift: Array | None) -> CenterValues:
+        """Which values :meth:`values` are, for who makes them elsewhere."""
+        given = self.kernel, self.points, self._origin, self.dtype, self.unit, shift
+        return CenterValues(*given, self.block_bytes)
 
     # --- dividing by the factor ---
 
@@ -223,31 +277,29 @@ class CenterBasis:
         """L⁻ᵀB for ``B`` (r, c), in float64. Cost: r²c flops."""
         return solve_transposed(self.factor, self._like_factor(B)).astype(np.float64, copy=False)
 
-    def divide(self, K: Array) -> None:
+    def divide(self, K: Any) -> None:
         """Overwrite rows k (b, r) by L⁻¹k. Cost: br² flops."""
-        divide_right(K, self.factor_in(K.dtype))
+        divide_right(K, self.factor_in(np.dtype(f"f{K.itemsize}")))
 
-    def factor_in(self, dtype: np.dtype) -> Array:
+    def factor_in(self, dtype: np.dtype) -> Any:
         """L (r, r) in another precision, which is kept."""
-        if dtype == self.factor.dtype:
+        if dtype.itemsize == self.factor.itemsize:
             return self.factor
         if dtype not in self._casts:
-            self._casts[dtype] = self.factor.astype(dtype)
+            self._casts[dtype] = in_precision(self.factor, dtype)
         return self._casts[dtype]
 
     def explained(self, rows: Rows) -> Array:
         """|L⁻¹k(x)|² of rows (b, d): what the centers explain of k(x, x), (b,) in float64."""
-        K = self.values(rows)
-        self.divide(K)
-        return self.unit * np.square(K, dtype=np.float64).sum(axis=1)
+        return self.unit * row_square_sums(self.divided(rows, None, None))
 
     def _like_factor(self, B: Array) -> Array:
-        return np.ascontiguousarray(B, dtype=self.factor.dtype)
+        return np.ascontiguousarray(B, dtype=f"f{self.factor.itemsize}")
 
     def typical_values(self) -> Array:
         """About the mean of k(x, z) over rows like the centers (r,)."""
-        L, r = self.factor, self.size
-        return (L @ (L.T @ np.full(r, 1.0 / max(r, 1), L.dtype))).astype(self.dtype)
+        equal = np.full(self.size, 1.0 / max(self.size, 1), f"f{self.factor.itemsize}")
+        return times(self.factor, transposed_times(self.factor, equal)).astype(self.dtype)
 
     def evaluating(self, *, divides: bool) -> CenterBasis:
         """The same for kernel values alone, without the m² numbers that other questions need.

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...arrays import Array, solve_transposed
+from ...arrays import Array, set_diagonal, solve_transposed
+from ...devices import active_place
 from ...kernels.tiles import kernel_rectangle
 from ...rows import Rows
 from ..exact.weighting import Weighting
@@ -53,7 +54,7 @@ class DroppedDirections:
         -----
         **Cost**: m²p flops.
         """
-        m, across = L.shape[0], L[rank:, :rank]
+        m, across = L.shape[0], active_place().fetched(L[rank:, :rank])
         left = diagonal[rank:] - np.einsum("ij,ij->i", across, across)
         some = np.argsort(-left, kind="stable")[:_FEW]
         some = some[left[some] > m * float(np.finfo(np.float64).eps) * diagonal.max(initial=0.0)]
@@ -61,7 +62,7 @@ class DroppedDirections:
             return None
         right = np.zeros((m, some.size))
         right[:rank] = across[some].T
-        np.fill_diagonal(L[rank:, rank:], 1.0)  # so that these rows of the solution stay zero
+        set_diagonal(L[rank:, rank:], 1.0)  # so that these rows of the solution stay zero
         weights = solve_transposed(L, right)[:rank]
         return cls(points[rank + some], weights, left[some])
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...arrays import TILE, Array, add_gram, blocks, divide_by_cholesky, lower_copy
+from ...devices import active_place
 from ...threads import for_each
 from .center_basis import CenterBasis
 
@@ -61,7 +62,7 @@ class FeatureSums:
     def without(self, other: FeatureSums) -> FeatureSums:
         """The sums over the rows that are not in ``other``."""
         return FeatureSums(
-            self.gram - other.gram,
+            active_place().fetched(self.gram) - other.gram,
             self.first - other.first,
             self.cross - other.cross,
             self.targets - other.targets,
@@ -102,15 +103,19 @@ class JointSums:
 
     def __init__(self, k: int, t: int, matrix: Array | None = None) -> None:
         self.k, self.t = k, t
-        self.matrix = np.zeros((k + t + 1, k + t + 1)) if matrix is None else matrix
+        if matrix is None:
+            matrix = active_place().empty((k + t + 1, k + t + 1), np.float64)
+            matrix[...] = 0.0
+        self.matrix = matrix
 
     def beside(self, rows: Array, targets: Array, root: Array | None, part: slice) -> None:
         """Write ``targets`` (b, t) and √w beside the features in a part of ``rows`` (b, k + t + 1).
 
         Row by row it is a long way from one to the next: best where they are in the cache.
         """
-        rows[part, self.k : -1] = targets[part]
-        rows[part, -1] = 1.0 if root is None else root[part]
+        taken = active_place().taken
+        rows[part, self.k : -1] = taken(targets[part])
+        rows[part, -1] = 1.0 if root is None else taken(root[part])
 
     def add(self, rows: Array) -> None:
         """Some rows (b, k + t + 1). Cost: b(k + t)² flops."""
@@ -118,8 +123,8 @@ class JointSums:
 
     def apart(self) -> FeatureSums:
         """What was summed; its matrix is a view, which is not added to again."""
-        M, k = self.matrix, self.k
+        M, k, fetched = self.matrix, self.k, active_place().fetched
         first, cross, targets = (
-            np.array(part, order="C") for part in (M[-1, :k], M[k:-1, :k].T, M[-1, k:-1])
+            np.array(fetched(part), order="C") for part in (M[-1, :k], M[k:-1, :k].T, M[-1, k:-1])
         )
         return FeatureSums(M[:k, :k], first, cross, targets, float(M[-1, -1]))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 
-from ...arrays import Array
+from ...arrays import Array, times
+from ...devices import active_place
 from ...rows import Rows
 from ...rows.block_sums import Accumulator
 from ..exact.weighting import Weighting
@@ -42,6 +44,9 @@ class NormalPasses:
         self.weighting = weighting
         self.shift = shift
         self.passes = 0
+        # sums made where matrices are, and the rows that are summed
+        self._there: Any = None
+        self._rows_there: Rows | None = None
         self._strip = max(32, min(512, _STRIP_NUMBERS // max(1, basis.size)))
         # Σ √w z̃ along u: what a projection takes off
         self._first: Array | None = None
@@ -73,7 +78,7 @@ class NormalPasses:
     def mean(self) -> Array:
         """The mean of k(x, z) / unit over the rows (r,), in float64."""
         assert self.shift is not None
-        return self.shift + self.basis.factor @ self.first() / self.weighting.total_root
+        return self.shift + times(self.basis.factor, self.first()) / self.weighting.total_root
 
     def features(self, rows: Array) -> Array:
         """Centred z̃ of some of the rows (m,), scaled by √w: (m, r)."""
@@ -92,13 +97,18 @@ class NormalPasses:
         return Z
 
     def _divided(self, rows: Rows, root: Array | None) -> Array:
-        Z = self.basis.values(rows, self.shift, root)
-        self.basis.divide(Z)
-        return Z
+        return active_place().fetched(self.basis.divided(rows, self.shift, root))
 
     def _pass(self, C: Array | None, U: Array | None) -> Array:
         """KᵀKC for ``C`` (r, c), or KᵀU for ``U`` (n, c), over kernel values K (n, r): float64."""
         self.passes += 1
+        if self._rows_there is not self.rows:
+            values = self.basis.center_values(self.shift)
+            self._there = active_place().sums(values, self.rows, self.weighting.root)
+            self._rows_there = self.rows
+        if self._there is not None:
+            found: Array = self._there.twice(C) if U is None else self._there.transposed(U)
+            return found
         basis = self.basis.evaluating(divides=False)
         start = partial(StripSums, basis, self.shift, self._strip, C)
         return self.rows.sum_over_blocks(start, (U, self.weighting.root), size=_ROWS)

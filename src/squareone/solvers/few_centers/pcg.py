@@ -494,6 +494,8 @@ def pcg_cost(task: Task) -> Candidate:
         *during("path", [] if alone else each),
     ]
     form = f"{m:,} centers, conjugate gradients, a pass over the rows each"
+    if task.device:
+        form += " by blocks of kernel values"
     if not alone and not task.folds:
         form += f"; leave-one-out estimated over {task.sampled or n:,} rows"
     refused = needs_rows(task)

@@ -11,8 +11,15 @@ from ...arrays import (
     cholesky,
     cholesky_solve,
     copy_triangle,
+    diagonal,
+    in_precision,
+    set_diagonal,
     solve_triangular,
+    subtract_outer,
+    times,
+    transposed_times,
 )
+from ...devices import active_place
 from ...errors import SingularSystemError
 from ...rows import Rows
 from .center_basis import CenterBasis
@@ -60,26 +67,24 @@ class Preconditioner:
     ) -> None:
         r = basis.size
         self.share = share
-        self._square = np.zeros((r, r), np.float32)
+        self._square = active_place().empty((r, r), np.float32)
+        self._square[...] = 0.0
         self._alpha: float | None = None
         first, total = np.zeros(r), 0.0
         # dividing by the factor of the centers multiplies what rounding does to kernel values
         rough = np.sqrt(basis.condition) * float(np.finfo(np.float32).eps) < _ROUGH
         for part in blocks(rows.shape[0], basis.block_rows()):
             some = None if root is None else root[part]
-            Z = basis.values(rows[part], shift, some)
-            Z = Z.astype(np.float32, copy=False) if rough else Z
-            basis.divide(Z)
-            Z = Z.astype(np.float32, copy=False)
+            Z = basis.divided(rows[part], shift, some, np.float32 if rough else None)
+            Z = in_precision(Z, np.dtype(np.float32))
             ones = np.ones(Z.shape[0], np.float32) if some is None else some.astype(np.float32)
-            first += ones @ Z
+            first += transposed_times(Z, ones)
             total += float(np.square(ones, dtype=np.float64).sum())
             add_gram(self._square, Z)
         if intercept and total > 0:
-            for part in blocks(r, basis.block_rows()):
-                self._square[part] -= np.outer(first[part] / total, first).astype(np.float32)
-        self._square *= np.float32(share)
-        self._diagonal = np.diagonal(self._square).copy()
+            subtract_outer(self._square, (first / np.sqrt(total)).astype(np.float32), 1.0)
+        self._square *= float(share)
+        self._diagonal = np.array(diagonal(self._square))
         self._floor = _FLOOR * float(self._diagonal.max(initial=0.0))
         self._added = 0.0  # to the diagonal, for the factor that is there
         copy_triangle(self._square, to_upper=True)  # where it stays: factors go below
@@ -95,7 +100,7 @@ class Preconditioner:
         v = np.ones(self.size, np.float32) / np.sqrt(max(self.size, 1))
         value = 0.0
         for _ in range(12):
-            w = self._square @ v
+            w = times(self._square, v)
             value = float(np.linalg.norm(w))
             if value == 0.0:
                 break
@@ -136,7 +141,7 @@ class Preconditioner:
         """The sum, with something on its diagonal, in place of a factor."""
         self._alpha = None
         copy_triangle(self._square, to_upper=False)
-        np.fill_diagonal(self._square, self._diagonal + np.float32(shift))
+        set_diagonal(self._square, self._diagonal + np.float32(shift))
 
     def solve(self, shift: float, B: Array) -> Array:
         """(…)⁻¹B for ``B`` (r, t), in float64. Cost: 2r²t flops."""

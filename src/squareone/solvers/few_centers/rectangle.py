@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ...arrays import Array, blocks, lower_tiles
+from ...arrays import Array, blocks, diagonal, lower_less_outer, times
 from ...centers.chosen_centers import draw_rows
 from ...decompositions import Tridiagonal
+from ...devices import active_place
 from ...kernels.tiles import kernel_rectangle
 from ...rows import Rows, rows_of
 from ...rows.block_sums import Keeper, Watcher
@@ -98,6 +99,7 @@ class RectangleFactor(RidgeFactor):
         self.weighting = weighting
         self.targets, self.means = weighting.targets(Y)
         self.center_rows = CenterRows(basis, center_rows)
+        self._sum_type = active_place().sum_type(self.targets.dtype)
         u = weighting.direction
         self._shift = None if u is None else basis.typical_values()
         self._choose_sums()
@@ -135,7 +137,7 @@ class RectangleFactor(RidgeFactor):
 
     def _choose_sums(self) -> None:
         """How kernel values are summed, by the condition of the matrix between the centers."""
-        dtype, self._amplified = self.targets.dtype, max(1.0, self.centers.condition)
+        dtype, self._amplified = self._sum_type, max(1.0, self.centers.condition)
         eps = float(np.finfo(dtype).eps)
         self._divided_first, self._apart = False, None
         if not self._takes_time():
@@ -153,9 +155,7 @@ class RectangleFactor(RidgeFactor):
 
     def features(self, rows: Array, root: Array | None) -> Array:
         """√w L⁻¹(k − shift) of some of the rows (m,) → (m, r)."""
-        Z = self.centers.values(self.rows[rows], self._shift, root)
-        self.centers.divide(Z)
-        return Z
+        return active_place().fetched(self.centers.divided(self.rows[rows], self._shift, root))
 
     def _takes_time(self) -> bool:
         """Whether dividing first, the most accurate way, would take time worth speaking of."""
@@ -164,7 +164,9 @@ class RectangleFactor(RidgeFactor):
     def _summed(self, watch: Watcher, keeper: Keeper) -> FeatureSums:
         """Over all rows, in one pass: of L⁻¹(k − shift), not centred."""
         t, basis = self.targets.shape[1], self.centers.evaluating(divides=self._divided_first)
-        start = partial(KernelSums, basis, self._shift, self._apart, self._divided_first, t)
+        start = partial(
+            KernelSums, basis, self._shift, self._apart, self._divided_first, t, self._sum_type
+        )
         total = self.rows.sum_over_blocks(
             start,
             (self.targets, self.weighting.root),
@@ -172,7 +174,7 @@ class RectangleFactor(RidgeFactor):
             watch=watch,
             keeper=keeper,
         )
-        sums = JointSums(total.shape[0] - t - 1, t, total).apart()
+        sums = JointSums(total.shape[0] - t - 1, t, active_place().taken(total)).apart()
         if self._divided_first:
             return sums
         given = sums, self.centers, self._precision()
@@ -180,7 +182,7 @@ class RectangleFactor(RidgeFactor):
 
     def _precision(self) -> np.dtype:
         """Of matrices among the centers, once they are divided by the factor."""
-        large = self.targets.dtype == np.float32 and self.centers.size > LARGE
+        large = self._sum_type == np.float32 and self.centers.size > LARGE
         return np.dtype(np.float32 if large else np.float64)
 
     def _summed_over(self, rows: Array) -> FeatureSums:
@@ -195,18 +197,12 @@ class RectangleFactor(RidgeFactor):
     def _decompose(self) -> None:
         """The systems of the centred features."""
         sums, intercept = self._sums, self.weighting.direction is not None
-        gram = np.empty(sums.gram.shape, self._precision())
         mean = sums.first / sums.total if intercept else np.zeros(self.centers.size)
-
-        def centre(tile: tuple[slice, slice]) -> None:  # in float64
-            rows, columns = tile
-            gram[tile] = sums.gram[tile] - np.outer(mean[rows], sums.first[columns])
-
-        for_each(centre, lower_tiles(mean.size))
+        gram = lower_less_outer(sums.gram, mean, sums.first, self._precision())  # in float64
         self._systems = ShiftedSystems(gram, sums.cross)
         self.squares = self._systems.squares
         # L times the mean feature, back among kernel values
-        self._mean = self.centers.factor @ mean
+        self._mean = times(self.centers.factor, mean).astype(np.float64, copy=False)
         self._off = None
         if self._shift is not None:
             self._mean += self._shift
@@ -223,7 +219,8 @@ class RectangleFactor(RidgeFactor):
     @cached_property
     def axes(self) -> Array:  # type: ignore[override]
         """L⁻ᵀV (r, r): coefficients c of centers are these times those along the principal axes."""
-        found = self.centers.backward(self._systems.vectors()).astype(self.targets.dtype)
+        vectors = active_place().fetched(self._systems.vectors())
+        found = self.centers.backward(vectors).astype(self.targets.dtype)
         self._systems.release()
         return found
 
@@ -259,7 +256,7 @@ class RectangleFactor(RidgeFactor):
     def _explained_by_sums(self) -> float:
         """Σ |L⁻¹k|² from what was summed, which are the features of k − shift."""
         sums = self._sums
-        explained = float(np.trace(sums.gram, dtype=np.float64))
+        explained = float(diagonal(sums.gram).sum(dtype=np.float64))
         if self._shift is not None:
             shift = self._shift.astype(np.float64)[:, None]
             off = self.centers.forward(shift)[:, 0]
@@ -411,7 +408,7 @@ class RectangleFactor(RidgeFactor):
 
         The latter grows in small directions of K, which count little in f.
         """
-        eps = float(np.finfo(self.targets.dtype).eps)
+        eps = float(np.finfo(self._sum_type).eps)
         return super().error_estimate(alpha) + eps * (self._amplified - 1.0)
 
 
