@@ -13,9 +13,10 @@ from ..arrays import Array, power_of_two
 from ..fitting.progress import Progress
 from ..kernels import Kernel, Precomputed
 from ..kernels.tiles import kernel_matrix
-from ..rows import Stream, StreamSubset, rows_of
+from ..rows import rows_of
 from ..rows.checks import in_memory
 from ..rows.matching import first_equal
+from ..rows.stream_views import kept_rows, some_rows
 from ..targets import Labels, Responses
 from . import (
     CHOOSERS,
@@ -89,8 +90,7 @@ class GreedyTask:
         given = isinstance(kernels[0], Precomputed)
         seed = estimator.random_state
         rng = check_random_state(0 if seed is None else seed)
-        if kept.size < X.shape[0]:
-            X = X[np.ix_(kept, kept)] if given else some_rows(X, kept)
+        X = kept_rows(X, kept, given)
         unit = power_of_two(columns)
         return cls(
             estimator,
@@ -241,8 +241,3 @@ def _first_among(places: Array) -> Array:
     """The first position (q,) at which each number stands."""
     _, first, which = np.unique(places, return_index=True, return_inverse=True)
     return first[which]
-
-
-def some_rows(X: Any, rows: Array) -> Any:
-    """Some rows of an array, a CSR matrix or a stream, which stays one."""
-    return StreamSubset(X, rows) if isinstance(X, Stream) else X[rows]
