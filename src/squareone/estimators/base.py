@@ -22,10 +22,9 @@ from ..devices import HOST, Place, open_place, place_or_host
 from ..devices.tensors import place_of_array
 from ..fitting import diagnostics
 from ..fitting.feature_scales import trial_rows, warn_of_scales
-from ..fitting.kernel_choice_cost import plan_of
 from ..fitting.learned_kernel import check_rows, check_solver, kernel_search, stand_in
 from ..fitting.part_states import of_plan, plan_from
-from ..fitting.procedure import fit
+from ..fitting.procedure import fit, plan_of
 from ..fitting.request import FitRequest, KernelSearch, RequestedCenters, selector_of
 from ..fitting.result import FitResult, without_computing
 from ..fitting.scoring import held_out_scorer

@@ -22,9 +22,10 @@ from ..planning import make_plan
 from ..selection import Objective, choose_automatically, evaluate, lowest_alpha
 from ..selection.learned_metric import metric_of
 from ..solvers import CholeskyFactor, Factor, SpectralFactor
-from .alpha_search import check_zero, search_in_single
+from .alpha_search import search_in_single
 from .problem import Problem
 from .progress import Progress
+from .status_warnings import refuse_singular
 from .width_search import DRIFT, choose_width, choose_width_near
 
 #: Rows at most at which gradients are taken: they are averages.
@@ -204,7 +205,7 @@ def _factor_of_features(problem: Problem) -> Factor:
 
 
 def _by_all_alphas(problem: Problem, factor: Factor, place: float) -> PlainFit:
-    check_zero(problem, factor)
+    refuse_singular(problem, factor)
     if isinstance(problem.alpha, str):
         path = choose_automatically(problem.objective, factor)
         alpha = float(path.alphas[path.cautious()[0]])
