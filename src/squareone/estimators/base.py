@@ -192,6 +192,10 @@ class RegularisedLeastSquares(FittedEstimator):
         """When leave-one-out values are computed, beyond those that cost next to nothing."""
         return "when asked"
 
+    def _asked_calibration(self) -> str | None:
+        """How decision values are to become probabilities; None where they are not."""
+        return None
+
     def _fixed_scale(self) -> float | None:
         """The scale of the Gaussian process, where it is given."""
         return None
@@ -328,6 +332,8 @@ class RegularisedLeastSquares(FittedEstimator):
             search=asked.search,
             place=asked.place,
             place_note=asked.place_note,
+            calibrated_by=self._asked_calibration(),
+            scale=self._fixed_scale(),
         )
 
     def _kernel_search(self) -> KernelSearch | None:

@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from ..errors import IllConditionedWarning, SingularSystemError
+from ..errors import EstimateWarning, IllConditionedWarning, SingularSystemError
 from ..selection import lowest_alpha
 from ..solvers import Factor
 from ..solvers.contract import Status, Unconverged
@@ -15,6 +15,8 @@ from .problem import Problem
 
 #: An expected relative error above this is reported, and refused at λ = 0.
 WORTH_A_WARNING = 1e-2
+# Share of the squared leave-one-out error beyond which an estimate is not relied on.
+_DOUBTFUL = 0.25
 
 
 def warn_of_status(status: Status, alpha: float, tolerance: float, dtype: np.dtype) -> None:
@@ -47,6 +49,18 @@ def warn_of_rounding(estimate: float, alpha: float, dtype: np.dtype) -> None:
             f"{min(estimate, 1.0):.1g}. Use a larger alpha"
             + (", or float64 rows" if dtype == np.float32 else ""),
             IllConditionedWarning,
+            stacklevel=2,
+        )
+
+
+def warn_of_doubt(share: float) -> None:
+    """Warn where this share of the squared leave-one-out error rests on probes that cannot tell."""
+    if share > _DOUBTFUL:
+        warnings.warn(
+            f"{share:.0%} of the squared leave-one-out error comes from rows whose leverage "
+            "random probes cannot tell: it may be far off, and so may alpha if it was chosen "
+            'by it. Use criterion="holdout" or cv, a larger alpha, or an exact solver',
+            EstimateWarning,
             stacklevel=2,
         )
 
