@@ -13,14 +13,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from sklearn.base import clone
 
-from ..arrays import Array
 from ..errors import SingularSystemError
 from ..kernels import Kernel, Laplacian
 from ..kernels.widths import free_width, term_of, with_width
 from ..models import Hyperplane, KernelExpansion
 from ..planning import make_plan
 from ..selection import Objective, choose_automatically, evaluate, lowest_alpha
-from ..selection.learned_metric import metric_of
+from ..selection.learned_metric import column_spreads, metric_of
 from ..solvers import CholeskyFactor, Factor, SpectralFactor
 from .alpha_search import search_in_single
 from .problem import Problem
@@ -263,18 +262,6 @@ def learned_kernel(problem: Problem, kernel: Kernel, last: PlainFit, power: floa
     most = SLOPE_ROWS if isinstance(kernel, Laplacian) else GRADIENT_ROWS
     some = problem.random_rows(most)
     weights = None if problem.weights is None else problem.weights[some]
-    coefficients = last.model.coefficients / _spreads(problem)
+    coefficients = last.model.coefficients / column_spreads(problem.Y, problem.weights)
     metric = metric_of(last.kernel, problem.X[some], problem.X, coefficients, power, weights)
     return clone(kernel).set_params(metric=metric)
-
-
-def _spreads(problem: Problem) -> Array:
-    """Standard deviations (t,) of the target columns: each counts alike in a metric."""
-    spreads = np.sqrt(
-        np.average(
-            np.square(problem.Y - np.average(problem.Y, axis=0, weights=problem.weights)),
-            axis=0,
-            weights=problem.weights,
-        )
-    )
-    return np.where(spreads > 0, spreads, 1.0)

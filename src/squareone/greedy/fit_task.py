@@ -23,9 +23,9 @@ from . import (
     CRITERIA,
     UPDATES,
     Columns,
-    Follower,
     GreedyPath,
     Rule,
+    ValidationRows,
     Watched,
     fixed,
     greedy_path,
@@ -251,9 +251,11 @@ class GreedyTask:
         """Rows beside the fit of others, to some of the target columns."""
         room = fitted.most() + int(self.request.fit_intercept)
         values = self._matrices(rows, inside)
-        follower = Follower(columns, rows_at(self.X, rows) if values is None else values, room)
+        validated_rows = ValidationRows(
+            columns, rows_at(self.X, rows) if values is None else values, room
+        )
         weights = None if self.weights is None else self.weights[rows]
-        return Watched(follower, self.columns[np.ix_(rows, group)], weights)
+        return Watched(validated_rows, self.columns[np.ix_(rows, group)], weights)
 
 
 def _first_among(places: Array) -> Array:

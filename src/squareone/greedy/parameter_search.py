@@ -252,7 +252,7 @@ def held_out(
             path = fold.run(columns, fold.columns[:, group], watched=watched)
             total += watched.errors[path.best] * share
             if task.decided:
-                values = watched.follower.values(path.weights(path.best))
+                values = watched.rows.values(path.weights(path.best))
                 wrong += share_wrong(part, judged, values) * share
         weight += share
     return Judged(total / weight, wrong / weight, sum(outside.size for _, outside in folds))
