@@ -17,6 +17,7 @@ from ..rows.table_reader import TableFile, read_table
 from ..tables.columns import columns_of
 from ..tables.encoded_rows import rows_of_table
 from ..tables.target_choice import TargetColumn, check_finite, target_of
+from ..texts import listed
 from .console import Console
 
 __all__ = ["TableProblem", "counted", "open_table", "table_problem"]
@@ -127,11 +128,8 @@ def _said_of_target(target: TargetColumn) -> str:
     if target.task == "regression":
         return f"{target.name} is a quantity ({target.why})"
     names, counts = np.unique(target.values, return_counts=True)
-    shown = ", ".join(
-        f"{name} in {count:,} rows" for name, count in zip(names[:4], counts[:4], strict=True)
-    )
-    more = f" and {names.size - 4:,} more" if names.size > 4 else ""
-    return f"{target.name} has {names.size:,} classes ({target.why}): {shown}{more}"
+    of_each = [f"{name} in {count:,} rows" for name, count in zip(names, counts, strict=True)]
+    return f"{target.name} has {names.size:,} classes ({target.why}): {listed(of_each, 4)}"
 
 
 def _tell_left_out(file: TableFile, target: TargetColumn, console: Console) -> None:

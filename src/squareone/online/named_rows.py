@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array
+from ..texts import listed
 
 
 class FeatureNames:
@@ -82,5 +83,4 @@ def refuse_new(new: list[Any]) -> None:
 
 
 def _some(names: list[Any]) -> str:
-    shown = ", ".join(repr(name) for name in names[:5])
-    return shown if len(names) <= 5 else f"{shown} and {len(names) - 5} more"
+    return listed([repr(name) for name in names], 5)

@@ -11,6 +11,7 @@ from sklearn.exceptions import InconsistentVersionWarning
 from sklearn.utils.validation import check_is_fitted
 
 from ..errors import FileFormatError
+from ..texts import printable
 from . import Fields, Reader, Writer, read, write
 from .known_classes import is_estimator, known
 
@@ -205,7 +206,7 @@ def _legible(text: str) -> str:
     """A message in which a file may be quoted: not endless, and nothing that a terminal obeys."""
     if len(text) > _LONGEST:
         text = f"{text[: _LONGEST // 2]} … {text[-_LONGEST // 2 :]}"
-    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+    return printable(text)
 
 
 def _from_file(tree: Any, reader: Reader) -> tuple[Any, Fields | None]:

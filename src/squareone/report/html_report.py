@@ -17,6 +17,7 @@ from ..arrays import Array
 from ..atomic_write import replacing
 from ..tables import TableClassifier, TableRegressor
 from ..tables.encoded_rows import rows_of_table
+from ..texts import printable
 from ..version import __version__
 from .html_figures import Drawing, columns_figure, coverage_figure, errors_figures
 from .outer_errors import PERMUTED_ROWS, OuterErrors, left_out_errors, outer_errors
@@ -261,8 +262,7 @@ def _environment() -> Any:
 
 def _legible(text: Any) -> str:
     """Text of data without control characters."""
-    shown = str(text)
-    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in shown)
+    return printable(str(text))
 
 
 def _legible_lines(text: str) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse, vstack
 
 from ..arrays import Array
+from ..texts import listed
 from .base import rows_of
 from .block_sums import block_lengths
 from .checks import as_floats, first_not_finite
@@ -220,9 +221,8 @@ class Stream(ABC):
         if not found:
             return ""
         names = self.feature_names or range(self.shape[1])
-        some = ", ".join(f"{names[p.name]!r} ({p.detail})" for p in found[:_SOME])
-        more = f" and {len(found) - _SOME:,} more" * (len(found) > _SOME)
-        return f". Among the rows read with it so are columns {some}{more}"
+        some = listed([f"{names[p.name]!r} ({p.detail})" for p in found], _SOME)
+        return f". Among the rows read with it so are columns {some}"
 
     def _check_shape(self) -> None:
         """Called once the shape is known."""

@@ -10,6 +10,7 @@ needs pandas and matplotlib, some 120 MB installed, for a library that needs nei
 from __future__ import annotations
 
 import warnings
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -28,6 +29,7 @@ from ..persistence import Fields, refuse
 from ..planning.text_table import Table as TextTable
 from ..rows.checks import first_not_finite, requested_type
 from ..rows.column_problems import refuse_missing
+from ..texts import listed
 from .column_choice import (
     DROPPED,
     ChoiceRules,
@@ -49,7 +51,7 @@ _WARNED, _FEWEST_WARNED = 0.2, 10
 # What set_output takes.
 _CONTAINERS = ("default", "pandas", "polars")
 # Columns that a message lists.
-_LISTED = 10
+_listed = partial(listed, most=10)
 
 
 class NothingToEncodeError(ValueError):
@@ -604,11 +606,6 @@ def _check_some_left(encoded: list[EncodedColumn], n: int) -> None:
         if any(column.kind == "identifier" for column in encoded):
             msg += "; drop_identifiers=False keeps identifiers"
         raise NothingToEncodeError(msg)
-
-
-def _listed(texts: list[str]) -> str:
-    more = len(texts) - _LISTED
-    return ", ".join(texts[:_LISTED]) + f" and {more:,} more" * (more > 0)
 
 
 def _distinct(groups: list[list[str]]) -> list[list[str]]:
