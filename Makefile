@@ -15,7 +15,7 @@ ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-torch test-gpu test-tables test-all test-exhaustive test-slow test-minimum mutants lint bench docs wheel-check clean
+.PHONY: help demo test test-torch test-gpu test-tables test-all test-exhaustive test-slow test-minimum coverage mutants lint bench docs wheel-check clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1|\2/' \
@@ -80,6 +80,12 @@ MINIMUM_TESTS := tests/laws $(addprefix tests/estimators/test_,sklearn_checks.py
 
 test-minimum: $(VENV_MINIMUM)/.stamp ## the laws and most tests of estimators on the oldest supported versions
 	$(ONE_THREAD) $(VENV_MINIMUM)/bin/python -m pytest -n $(WORKERS) -m "not slow and not thorough" $(MINIMUM_TESTS) $(PYTEST_ARGS)
+
+# One run of `make test-all`; which of its tests are those of `make test` is known. A test that fails
+# because it takes longer this way is no reason to lose the figures.
+coverage: $(VENV)/.stamp-dev ## statements executed by make test and by make test-all
+	-$(ONE_THREAD) $(BIN)/python -m tools.mutation --folder out/coverage map -- -n $(WORKERS) -m "not slow and not exhaustive"
+	$(BIN)/python -m tools.mutation --folder out/coverage coverage
 
 # More than an hour: what `make test` and `make test-all` notice of small faults in the numerical code.
 mutants: $(VENV)/.stamp-dev ## change lines of the numerical code, and see which tests notice

@@ -23,6 +23,7 @@ NO_CODE = {
 }
 ROOT = Path(squareone.__file__).parent
 FILES = sorted(ROOT.rglob("*.py"))
+CLONE = Path(__file__).parents[1]
 REGISTRY = ROOT / "solvers" / "registry.py"
 OUTSIDE = [path for path in FILES if path != REGISTRY]
 LONGEST_FUNCTION = 60
@@ -56,6 +57,17 @@ def test_a_module_says_what_it_holds(path):
     docstring = ast.get_docstring(ast.parse(path.read_text()))
     assert docstring
     assert len(docstring.splitlines()[0]) > 12
+
+
+def test_every_room_is_in_the_table_and_on_the_page_for_contributors():
+    rooms = {path.name for path in ROOT.iterdir() if (path / "__init__.py").exists()}
+    files = {path.stem for path in ROOT.glob("*.py")} - {"__init__", "__main__"}
+    contributing = (CLONE / "CONTRIBUTING.md").read_text()
+    table = contributing.partition("| room |")[2].partition("\n\n")[0]
+    assert {room for room in rooms if f"`{room}/`" not in table} == set()
+    assert {file for file in files if f"`{file}.py`" not in table} == set()
+    page = (CLONE / "docs" / "architecture.rst").read_text()
+    assert {room for room in rooms if f"``{room}``" not in page} == set()
 
 
 @pytest.mark.parametrize("path", FILES, ids=name_of)

@@ -20,6 +20,7 @@ class Test:
     seconds: float
     passed: bool
     thorough: bool
+    exhaustive: bool
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """A pytest plugin: keeps what became of each test, and runs tests from a list in its order.
 
-``--record FILE`` writes every test with its seconds, and whether it passed and is marked thorough.
+``--record FILE`` writes every test with its seconds, and whether it passed and how it is marked.
 ``--listed FILE`` runs the tests of a list and no others, each within the seconds that stand beside
 it, and writes the name of the first that fails into FILE with the suffix ``.failed``.
 """
@@ -37,7 +37,12 @@ class _Record:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         test = self.tests.setdefault(
             report.nodeid,
-            {"seconds": 0.0, "passed": True, "thorough": "thorough" in report.keywords},
+            {
+                "seconds": 0.0,
+                "passed": True,
+                "thorough": "thorough" in report.keywords,
+                "exhaustive": "exhaustive" in report.keywords,
+            },
         )
         test["seconds"] += report.duration
         test["passed"] &= report.outcome != "failed"
