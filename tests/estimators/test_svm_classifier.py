@@ -26,16 +26,17 @@ VARIANTS = [
     {"C": 1.0, "kernel": Gaussian(1.0), "coding": "one_vs_one"},
     {"loss": "squared_hinge"},
     {"cv": 2, "alpha": [0.1, 1.0], "kernel": Gaussian(1.0)},
-    {"alpha": 1.0, "kernel": Gaussian(1.0), "centers": 1, "calibration": None},
+    {"alpha": 1.0, "kernel": Gaussian(1.0), "centers": 4, "calibration": None},
 ]
 
 
 def expected_failures(estimator):
     """What may fail, and why that is right."""
     failures = {}
-    if estimator.kernel == "gaussian" and estimator.loss == "hinge":
-        name = "check_sample_weight_equivalence_on_dense_data"
-        failures[name] = "chosen by leaving out rows, and a repeated row leaves its twin"
+    if estimator.centers is not None:
+        for rows in ("dense", "sparse"):
+            name = f"check_sample_weight_equivalence_on_{rows}_data"
+            failures[name] = "centers are drawn from the rows, which are others where some repeat"
     if estimator.fit_intercept is False:
         failures["check_class_weight_classifiers"] = "far from all rows every value is zero"
     return failures
@@ -45,6 +46,11 @@ def expected_failures(estimator):
     [SVMClassifier(**variant) for variant in VARIANTS], expected_failed_checks=expected_failures
 )
 def test_scikit_learn_checks(estimator, check):
+    chosen = estimator.kernel == "gaussian" and estimator.loss == "hinge"
+    if chosen and "check_sample_weight_equivalence_on_dense" in str(check):
+        # left out by itself a repeated row leaves its twin: another width or λ may be chosen, or
+        # the same one, as rounding has it
+        pytest.skip("a weight is not promised to be a repeated row where rows are left out")
     check(estimator)
 
 

@@ -30,6 +30,8 @@ __all__ = ["LearnerProcess", "LearnerTable"]
 _AHEAD, _BLOCKS = 4, 4
 # Seconds that an answer of the learner may take; fits among thousands of labels take some.
 _PATIENCE = 120.0
+# Seconds in which a process that is told to end may come to the end of its fit.
+_FAREWELL = 2.0
 
 
 @dataclass(frozen=True)
@@ -165,7 +167,7 @@ class LearnerProcess:
     def close(self) -> None:
         """End the process."""
         self._send("end")
-        self._process.join(2.0)
+        self._process.join(_FAREWELL)
         if self._process.is_alive():  # it is in the middle of a fit, of which nothing is kept
             self._process.kill()
             self._process.join()
