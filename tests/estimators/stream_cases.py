@@ -7,6 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from squareone import RLSRegressor
 from squareone import centers as selectors
 from squareone.kernels import Gaussian
+from squareone.solvers.registry import names
 from tests.rows.made import in_memory, some_rows
 
 rng = np.random.default_rng(1)
@@ -29,7 +30,7 @@ SOLVERS = {
     "cholesky": {"solver": "cholesky"},
     "spectral": {"solver": "spectral"},
 }
-THIN = ["rectangle", "pcg", "nystrom", "subset"]
+WITH_CENTERS = names(lambda solver: solver.with_centers)
 SELECTORS = [
     selectors.Uniform(m),
     selectors.PivotedCholesky(m),
@@ -40,7 +41,7 @@ SELECTORS = [
 ]
 SOME_KINDS = ["npy", "parquet", "svmlight", "generated"]
 every_solver = pytest.mark.parametrize("solver", SOLVERS)
-every_thin_solver = pytest.mark.parametrize("solver", THIN)
+every_solver_with_centers = pytest.mark.parametrize("solver", WITH_CENTERS)
 weighted_or_not = pytest.mark.parametrize("w", [None, weights], ids=["unweighted", "weighted"])
 
 

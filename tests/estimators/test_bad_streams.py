@@ -13,7 +13,7 @@ from tests.estimators.stream_cases import (
     X,
     d,
     every_solver,
-    every_thin_solver,
+    every_solver_with_centers,
     n,
     regressor,
     weights,
@@ -74,7 +74,7 @@ def test_a_kernel_matrix_is_no_stream(tmp_path):
         RLSRegressor("precomputed").fit(STREAMS["npy"](np.eye(5) + 1.0, tmp_path), y[:5])
 
 
-@every_thin_solver
+@every_solver_with_centers
 @pytest.mark.parametrize("kind", ["csv", "svmlight", "parquet"])
 def test_a_file_that_shrank(solver, kind, tmp_path):
     stream = STREAMS[kind](X, tmp_path)
@@ -84,7 +84,7 @@ def test_a_file_that_shrank(solver, kind, tmp_path):
     assert "rows" in str(said.value) or "open" in str(said.value).lower()
 
 
-@every_thin_solver
+@every_solver_with_centers
 def test_a_mapped_file_that_shrank(solver, tmp_path):
     """Reading on would end the process."""
     stream = STREAMS["npy"](X, tmp_path)
@@ -93,7 +93,7 @@ def test_a_mapped_file_that_shrank(solver, tmp_path):
         regressor(solver, alpha=0.1).fit(stream, y)
 
 
-@every_thin_solver
+@every_solver_with_centers
 def test_a_generator_that_gives_less_in_its_second_pass(solver):
     passes = []
 

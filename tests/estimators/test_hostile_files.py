@@ -118,24 +118,6 @@ def sane(path, data):
     return "loaded"
 
 
-# --- an older file ---
-
-
-@pytest.mark.parametrize("form", ["primal", "sketch"])
-def test_a_parameter_that_streams_had_is_left_out(form, path):
-    model = IncrementalRLSRegressor(form="primal").fit(few, y[:9])
-    header, tree, numbers = taken_apart(model, path)
-    fitted = tree["object"]["fitted"]["record"]
-    for parameters in (tree["object"]["parameters"], fitted["started"]):
-        parameters |= {"sketch_size": 10, "form": form}
-    data = put_together(header, tree, numbers)
-    if form == "sketch":
-        with refused(FileFormatError, 'use form="diagonal"'):
-            load(path, data)
-    else:
-        assert (load(path, data).predict(few) == model.predict(few)).all()
-
-
 # --- not such a file at all ---
 
 
@@ -207,6 +189,10 @@ FOREIGN = {
     "a later version": (
         _with('{"format": 5, "versions": {"squareone": "7.0"}, "object": {}}'),
         ["format 5", "squareone 7.0", "upgrade squareone"],
+    ),
+    "an earlier version": (
+        _with('{"format": 3, "versions": {"squareone": "0.0"}, "object": {}}'),
+        ["format 3", "fit the model again", "load it with squareone 0.0"],
     ),
     "an impossible version": (
         _with('{"format": -1, "versions": {}, "object": {}}'),

@@ -20,12 +20,12 @@ from tests.estimators.stream_cases import (
     SELECTORS,
     SOLVERS,
     SOME_KINDS,
-    THIN,
+    WITH_CENTERS,
     X,
     assert_same_fit,
     d,
     every_solver,
-    every_thin_solver,
+    every_solver_with_centers,
     m,
     n,
     new,
@@ -168,7 +168,7 @@ def test_memory_maps(solver, dtype, tmp_path):
     mapped = np.load(tmp_path / "rows.npy", mmap_mode="r")
     assert isinstance(mapped, np.memmap)
     settings = {"alpha": 1.0, "tol": 1e-5, "kernel": "linear"}
-    if solver in THIN or SOLVERS[solver].get("kernel") != "linear":
+    if solver in WITH_CENTERS or SOLVERS[solver].get("kernel") != "linear":
         settings["kernel"] = Gaussian(10.0)
     expected, found = (regressor(solver, **settings).fit(a, y) for a in (rows, mapped))
     atol = 1e-3 if dtype == np.float32 else 1e-8
@@ -256,7 +256,7 @@ def in_small_blocks(monkeypatch):
 
 
 @pytest.mark.costly
-@every_thin_solver
+@every_solver_with_centers
 @weighted_or_not
 @pytest.mark.parametrize("intercept", [True, False], ids=["intercept", "none"])
 @pytest.mark.parametrize("kind", ["array", "npy", "svmlight"])
@@ -284,7 +284,7 @@ def test_blocks_are_no_matter(solver, w, intercept, kind, tmp_path, monkeypatch)
         assert model.explained_trace_ == pytest.approx(explained, rel=1e-10)
 
 
-@every_thin_solver
+@every_solver_with_centers
 @pytest.mark.parametrize("settings", [{"cv": 3}, {"loo_rows": 50, "random_state": 0}], ids=str)
 def test_folds_and_samples_in_blocks(solver, settings, tmp_path, monkeypatch):
     stream = STREAMS["npy"](X, tmp_path)

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 
-from squareone.greedy import Columns, Follower
+from squareone.greedy import Columns, ValidationRows
 from squareone.greedy.basis import Basis
 from squareone.kernels import Gaussian, Laplacian
 from squareone.rows import ArrayRows
@@ -77,14 +77,14 @@ def test_other_rows_follow(w, of_matrices):
     matrices = [kernel(X, X) for kernel in KERNELS] if of_matrices else None
     columns = Columns(KERNELS, None if of_matrices else X, w, 0.3, matrices=matrices)
     others = [kernel(new, X) for kernel in KERNELS] if of_matrices else new
-    basis, follower = Basis(n, 6, np.dtype(float)), Follower(columns, others, 6)
-    follower.constant(basis.append(np.ones(n) if w is None else w.copy(), np.empty(0)))
+    basis, others_seen = Basis(n, 6, np.dtype(float)), ValidationRows(columns, others, 6)
+    others_seen.constant(basis.append(np.ones(n) if w is None else w.copy(), np.empty(0)))
     for candidate in SOME:
         ready = basis.prepare(columns.of(np.array([candidate])))
         length = basis.append(ready.rest[:, 0], ready.within[:, 0])
-        follower.append(int(candidate), ready.within[:, 0], length)
+        others_seen.append(int(candidate), ready.within[:, 0], length)
     weights = rng.normal(size=(6, 2))
     solved = np.linalg.solve(basis.triangle, weights)
     plain = [KERNELS[j // n](new, X[j % n][None, :])[:, 0] for j in SOME]
     expected = np.column_stack([np.ones(6), *plain]) @ solved
-    assert_allclose(follower.values(weights), expected, atol=1e-10)
+    assert_allclose(others_seen.values(weights), expected, atol=1e-10)

@@ -1,4 +1,4 @@
-"""The lists the laws run over. A new solver or kernel is one line here."""
+"""The lists the laws run over: solvers from the registry; a new kernel is one line here."""
 
 from dataclasses import dataclass
 
@@ -14,10 +14,23 @@ from squareone.kernels import (
     Matern,
     Polynomial,
 )
+from squareone.solvers.registry import SOLVERS as REGISTRY
+from squareone.solvers.registry import names
 from tests.reference import brute_force
 
-# name: whether it needs features (a linear kernel)
-SOLVERS = {"cholesky": False, "spectral": False, "svd": True, "gram": True, "krylov": True}
+#: Solvers with all rows as centers: whether each needs features (a linear kernel).
+SOLVERS = {
+    name: solver.needs_linear for name, solver in REGISTRY.items() if not solver.with_centers
+}
+#: Those that do not stop at a tolerance, and those that factor the kernel matrix.
+DIRECT = [name for name in SOLVERS if not REGISTRY[name].iterates]
+OF_MATRICES = [name for name in SOLVERS if REGISTRY[name].works_on == "kernel matrix"]
+#: Solvers with centers; those among them that factor something of all rows, and those of these
+#: that do not stop at a tolerance; those that do not, whatever they factor.
+WITH_CENTERS = names(lambda solver: solver.with_centers)
+OF_ALL_ROWS = names(lambda solver: solver.with_centers and not solver.handed_on)
+DIRECT_OF_ALL_ROWS = [name for name in OF_ALL_ROWS if not REGISTRY[name].iterates]
+DIRECT_WITH_CENTERS = [name for name in WITH_CENTERS if not REGISTRY[name].iterates]
 
 
 class ForAnyFeatures(Kernel):

@@ -11,7 +11,7 @@ from squareone import centers as selectors
 from squareone.kernels import Gaussian
 from squareone.rows import ArrayRows, rows_of
 from squareone.rows.matching import find_rows
-from tests.laws.cases import KERNELS, make_data, reference_kernel
+from tests.laws.cases import DIRECT_OF_ALL_ROWS, KERNELS, WITH_CENTERS, make_data, reference_kernel
 from tests.laws.few_centers import SHAPES, few_centers, leave_one_out, rounding, rows_of_centers
 from tests.reference import brute_force, centers, fifty_digits_centers
 
@@ -129,21 +129,21 @@ def test_subset_is_the_exact_fit_to_the_centers(kernel, weighted, intercept, sha
 def _expected_of_splits(solver, case, splits, alpha, intercept):
     K_nm, K_mm = case.matrices()
     problem = (case.data.Y, alpha, case.data.weights, intercept)
-    if solver == "rectangle":
-        values = centers.rectangle_split_values(splits, case.rows, K_nm, K_mm, *problem)
-    else:
+    if solver == "nystrom":
         values = centers.nystrom_split_values(splits, case.rows, case.K, K_nm, K_mm, *problem)
+    else:
+        values = centers.rectangle_split_values(splits, case.rows, K_nm, K_mm, *problem)
     return centers.mean_square_of_splits(splits, values, case.data.Y, case.data.weights).mean()
 
 
 def _tolerance_of_splits(solver, case, alpha):
     """Nyström's coefficients are divided by λ before they meet the kernel."""
-    lost = 1.0 if solver == "rectangle" else 1 + np.abs(case.K).max() / alpha
+    lost = 1 + np.abs(case.K).max() / alpha if solver == "nystrom" else 1.0
     return 1e3 * rounding(case, alpha) * lost
 
 
 @under_all_conditions
-@pytest.mark.parametrize("solver", ["rectangle", "nystrom"])
+@pytest.mark.parametrize("solver", DIRECT_OF_ALL_ROWS)
 def test_folds_are_refits_without_their_centers(solver, kernel, weighted, intercept, shape):
     case = few_centers(kernel, shape, targets=2, weighted=weighted)
     splits = list(KFold(3).split(case.data.X))
@@ -153,7 +153,7 @@ def test_folds_are_refits_without_their_centers(solver, kernel, weighted, interc
         assert_allclose(-score, expected, rtol=_tolerance_of_splits(solver, case, alpha))
 
 
-@pytest.mark.parametrize("solver", ["rectangle", "nystrom"])
+@pytest.mark.parametrize("solver", DIRECT_OF_ALL_ROWS)
 @pytest.mark.parametrize("kernel", ["gaussian", "polynomial"])
 @weighted_or_not
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ def test_splitters(solver, kernel, weighted, cv):
 
 @every_kernel
 @weighted_or_not
-@pytest.mark.parametrize("solver", ["rectangle", "nystrom"])
+@pytest.mark.parametrize("solver", DIRECT_OF_ALL_ROWS)
 def test_holdout_is_one_refit(solver, kernel, weighted):
     case = few_centers(kernel, (24, 4, 6), weighted=weighted)
     model = case.fit(
@@ -229,7 +229,7 @@ def test_jackknife_plus_intervals(kernel, weighted, intercept, shape):
 def test_explained_trace(kernel, shape):
     case = few_centers(kernel, shape)
     expected = centers.explained_trace(*case.matrices(), np.diag(case.K))
-    for solver in ("rectangle", "nystrom"):
+    for solver in DIRECT_OF_ALL_ROWS:
         model = case.fit(solver, 1.0)
         assert_allclose(model.explained_trace_, expected, rtol=rounding(case, 1.0))
 
@@ -299,7 +299,7 @@ def test_a_subset_has_to_be_of_rows():
         RLSRegressor(Gaussian(2.0), 0.3, solver="subset", centers=data.X_new).fit(data.X, data.y)
 
 
-@pytest.mark.parametrize("solver", ["rectangle", "nystrom", "pcg", "subset"])
+@pytest.mark.parametrize("solver", WITH_CENTERS)
 @pytest.mark.parametrize("stored", ["dense", "sparse", "stream", "float32"])
 def test_points_that_are_equal_to_rows_are_these_rows(solver, stored):
     data = make_data(24, 4, weighted=True)
@@ -334,7 +334,7 @@ def test_of_equal_points_each_is_a_row_of_its_own():
     assert model.fit(data.X, data.y).dropped_centers_.size == 3
 
 
-@pytest.mark.parametrize("solver", ["rectangle", "nystrom", "pcg", "subset"])
+@pytest.mark.parametrize("solver", WITH_CENTERS)
 @pytest.mark.parametrize("said", [True, False], ids=["indices", "points"])
 def test_a_row_of_weight_zero_is_no_center(solver, said):
     """A weight of zero is as good as leaving the row out, and its center with it."""

@@ -13,14 +13,20 @@ import squareone
 from squareone import RLSClassifier, RLSRegressor
 from squareone import centers as selectors
 from squareone.kernels import Gaussian
-from tests.laws.cases import KERNELS, make_data, reference_kernel
+from tests.laws.cases import (
+    DIRECT_OF_ALL_ROWS,
+    DIRECT_WITH_CENTERS,
+    KERNELS,
+    WITH_CENTERS,
+    make_data,
+    reference_kernel,
+)
 from tests.laws.few_centers import few_centers
 from tests.laws.test_centers import every_kernel, weighted_or_not, with_and_without_intercept
 from tests.reference import brute_force, centers
 
 GRID = np.geomspace(1e-3, 1e3, 7)
 SHAPE = (24, 4, 6)
-APPROXIMATE = ["rectangle", "nystrom", "subset", "pcg"]
 
 
 def rows_given(X, rows):
@@ -50,7 +56,7 @@ def test_all_rows_as_centers_are_the_exact_fit(kernel, weighted, intercept):
         exact = RLSRegressor(KERNELS[kernel][0], alpha, solver="cholesky", **how)
         exact.fit(data.X, data.Y, data.weights)
         atol = 1e-9 * (1 + np.linalg.norm(K, 2) / alpha)
-        for solver in ("rectangle", "nystrom", "subset"):
+        for solver in DIRECT_WITH_CENTERS:
             model = RLSRegressor(KERNELS[kernel][0], alpha, solver=solver, centers=every, **how)
             model.fit(data.X, data.Y, data.weights)
             assert_allclose(model.predict(data.X_new), exact.predict(data.X_new), atol=atol)
@@ -83,7 +89,7 @@ def test_as_many_centers_as_rows():
         assert_allclose(model.path_["score"], exact.path_["score"], rtol=1e-7)
 
 
-@pytest.mark.parametrize("solver", APPROXIMATE)
+@pytest.mark.parametrize("solver", WITH_CENTERS)
 def test_more_centers_than_rows_are_refused(solver):
     data = make_data(20, 3)
     with pytest.raises(ValueError, match=r"(?s)(23.*\b20\b)|(\b20\b.*23)"):
@@ -111,7 +117,7 @@ def test_pcg_tends_to_the_rectangle(weighted, intercept):
 def test_large_alpha_is_the_mean():
     case = few_centers("gaussian", SHAPE, weighted=True)
     mean = np.average(case.data.y, weights=case.data.weights)
-    for solver in ("rectangle", "nystrom"):
+    for solver in DIRECT_OF_ALL_ROWS:
         found = case.fit(solver, 1e14).predict(case.data.X_new)
         assert_allclose(found, mean, rtol=1e-9)
 
@@ -203,7 +209,7 @@ def test_targets_are_solved_as_if_alone():
 # --- order, weights, units, precision ---
 
 
-@pytest.mark.parametrize("solver", ["rectangle", "nystrom", "subset"])
+@pytest.mark.parametrize("solver", DIRECT_WITH_CENTERS)
 def test_order_does_not_matter(solver):
     """Neither that of the rows nor that of the centers."""
     case = few_centers("gaussian", SHAPE, weighted=True)
@@ -218,7 +224,7 @@ def test_order_does_not_matter(solver):
         assert_allclose(other.loo_predictions_, one.loo_predictions_[order], rtol=1e-9)
 
 
-@pytest.mark.parametrize("solver", ["rectangle", "nystrom"])
+@pytest.mark.parametrize("solver", DIRECT_OF_ALL_ROWS)
 def test_weights_and_alpha(solver):
     """Scaled together they change nothing; a weight of two is a repeated row for the fit."""
     case = few_centers("gaussian", SHAPE, weighted=True)
@@ -237,7 +243,7 @@ def test_weights_and_alpha(solver):
 
 
 @pytest.mark.parametrize("scale", [1e-100, 1e-3, 1e3, 1e100])
-@pytest.mark.parametrize("solver", ["rectangle", "nystrom", "subset"])
+@pytest.mark.parametrize("solver", DIRECT_WITH_CENTERS)
 def test_units_of_x_and_y(solver, scale):
     case = few_centers("gaussian", SHAPE, weighted=True)
     data, unit = case.data, 2.0 ** np.round(np.log2(scale))
@@ -266,7 +272,7 @@ def test_units_of_a_kernel_that_grows(scale):
 
 
 @every_kernel
-@pytest.mark.parametrize("solver", ["rectangle", "nystrom", "subset"])
+@pytest.mark.parametrize("solver", DIRECT_WITH_CENTERS)
 def test_float32_within_its_own_rounding(solver, kernel):
     case = few_centers(kernel, (40, 4, 6), targets=2, weighted=True)
     data = case.data
@@ -403,7 +409,7 @@ def test_leave_one_out_over_some_rows(weighted):
 
 
 @weighted_or_not
-@pytest.mark.parametrize("solver", ["rectangle", "nystrom", "subset"])
+@pytest.mark.parametrize("solver", DIRECT_WITH_CENTERS)
 def test_classifiers_are_regressors_of_signs(solver, weighted):
     data = make_data(60, 3, weighted=weighted)
     labels = np.random.default_rng(0).integers(0, 3, 60)
@@ -422,7 +428,7 @@ def test_classifiers_are_regressors_of_signs(solver, weighted):
             assert_allclose(classifier.loo_predictions_, regressor.loo_predictions_, atol=1e-9)
 
 
-@pytest.mark.parametrize("solver", ["rectangle", "nystrom", "subset"])
+@pytest.mark.parametrize("solver", DIRECT_WITH_CENTERS)
 def test_two_classes_are_one_column(solver):
     data = make_data(60, 3)
     labels = data.y > np.median(data.y)
@@ -438,7 +444,7 @@ def test_two_classes_are_one_column(solver):
 
 
 @pytest.mark.filterwarnings("ignore::squareone.errors.EstimateWarning")
-@pytest.mark.parametrize("solver", APPROXIMATE)
+@pytest.mark.parametrize("solver", WITH_CENTERS)
 def test_arrays_are_left_as_they_are(solver):
     case = few_centers("gaussian", SHAPE, weighted=True)
     data, points, rows = case.data, case.points.copy(), case.rows.copy()
@@ -454,7 +460,7 @@ def test_arrays_are_left_as_they_are(solver):
 
 
 @pytest.mark.filterwarnings("ignore::squareone.errors.EstimateWarning")
-@pytest.mark.parametrize("solver", APPROXIMATE)
+@pytest.mark.parametrize("solver", WITH_CENTERS)
 @pytest.mark.parametrize("how", ["number", "points", "rows", "selector"])
 def test_copies_predict_the_same(solver, how, tmp_path):
     data = make_data(40, 3, weighted=True)

@@ -8,11 +8,11 @@ from sklearn.model_selection import KFold
 from squareone import RLSRegressor
 from squareone.centers import Given
 from squareone.kernels import Gaussian
+from tests.laws.cases import OF_ALL_ROWS
 from tests.reference import brute_force, centers
 
 WIDTH = 0.3
-SOLVERS = ["rectangle", "nystrom", "pcg"]
-every_solver = pytest.mark.parametrize("solver", SOLVERS)
+every_solver = pytest.mark.parametrize("solver", OF_ALL_ROWS)
 apart_by = pytest.mark.parametrize("apart", [0.0, 1e-12, 1e-9, 1e-7, 1e-5, 1e-3])
 with_and_without_intercept = pytest.mark.parametrize("intercept", [True, False])
 
@@ -132,7 +132,7 @@ def test_lambda_is_that_of_all_rows():
     """With all rows as centers and each there twice the fit is the exact one, and so is λ."""
     case = Pairs()
     exact = RLSRegressor(Gaussian(WIDTH)).fit(case.X, case.y)
-    for solver in SOLVERS:
+    for solver in OF_ALL_ROWS:
         model = case.fit(solver, "auto")
         assert_allclose(model.best_score_, exact.best_score_, rtol=0.02)
 

@@ -6,7 +6,7 @@ import os
 from abc import abstractmethod
 from contextlib import nullcontext
 from copy import deepcopy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
@@ -22,10 +22,9 @@ from ..devices import HOST, Place, open_place, place_or_host
 from ..devices.tensors import place_of_array
 from ..fitting import diagnostics
 from ..fitting.feature_scales import trial_rows, warn_of_scales
-from ..fitting.kernel_choice_cost import plan_of
 from ..fitting.learned_kernel import check_rows, check_solver, kernel_search, stand_in
 from ..fitting.part_states import of_plan, plan_from
-from ..fitting.procedure import fit
+from ..fitting.procedure import fit, plan_of
 from ..fitting.request import FitRequest, KernelSearch, RequestedCenters, selector_of
 from ..fitting.result import FitResult, without_computing
 from ..fitting.scoring import held_out_scorer
@@ -48,7 +47,7 @@ from ..threads import one_core
 from . import validation
 from .array_libraries import ArrayKind, as_numpy, as_numpy_array, follows_rows, kind_of
 from .callbacks import fit_progress, set_callbacks
-from .fit_data import read
+from .fit_data import FitData, read
 from .fitted_estimator import FittedEstimator
 from .parameter_validation import CRITERIA, check_consistency, check_place
 
@@ -66,6 +65,29 @@ def _is_small(task: Task) -> bool:
     """Whether a fit gains nothing from a second core."""
     side = min(task.n, task.d) if task.linear else task.n
     return task.n * side <= _SMALL_ROWS**2 and not task.streamed
+
+
+@dataclass(frozen=True)
+class _CheckedParameters:
+    """Parameters of a fit that are not only passed on.
+
+    Attributes
+    ----------
+    alpha : float, array or "auto"
+    kernel : Kernel
+        Where one is to be chosen, it only stands for its cost.
+    search : KernelSearch or None
+    place : Place
+        Where kernel matrices are made.
+    place_note : str
+        What there is to say about that.
+    """
+
+    alpha: float | Array | str
+    kernel: Kernel
+    search: KernelSearch | None
+    place: Place
+    place_note: str
 
 
 class RegularisedLeastSquares(FittedEstimator):
@@ -170,6 +192,10 @@ class RegularisedLeastSquares(FittedEstimator):
         """When leave-one-out values are computed, beyond those that cost next to nothing."""
         return "when asked"
 
+    def _asked_calibration(self) -> str | None:
+        """How decision values are to become probabilities; None where they are not."""
+        return None
+
     def _fixed_scale(self) -> float | None:
         """The scale of the Gaussian process, where it is given."""
         return None
@@ -225,6 +251,25 @@ class RegularisedLeastSquares(FittedEstimator):
 
     def _request(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> FitRequest:
         """Everything that came, checked; nothing large is allocated."""
+        asked = self._checked_parameters(X, groups)
+        X, y, sample_weight, groups = (
+            as_numpy(came, name)
+            for came, name in (
+                (X, "X"),
+                (y, "y"),
+                (sample_weight, "sample_weight"),
+                (groups, "groups"),
+            )
+        )
+        check_place(self, asked.place, asked.kernel, X)
+        selector = selector_of(self.centers, self.solver)
+        came = read(self, X, y, sample_weight, given=validation.is_precomputed(asked.kernel))
+        if asked.search is not None:
+            check_rows(came.X, came.kept.size, asked.search)
+        return self._request_for(came, asked, selector, groups)
+
+    def _checked_parameters(self, X: Any, groups: Any) -> _CheckedParameters:
+        """The parameters, checked before the rows are: these may be many."""
         if not get_config()["skip_parameter_validation"]:
             self._validate_params()
         alpha = validation.check_alpha(self.alpha)
@@ -239,25 +284,17 @@ class RegularisedLeastSquares(FittedEstimator):
         place, note = open_place(self.device)
         if self.device is None:
             place = place_of_array(X)
-        X, y, sample_weight, groups = (
-            as_numpy(came, name)
-            for came, name in (
-                (X, "X"),
-                (y, "y"),
-                (sample_weight, "sample_weight"),
-                (groups, "groups"),
-            )
-        )
-        check_place(self, place, kernel, X)
-        selector = selector_of(self.centers, self.solver)
-        came = read(self, X, y, sample_weight, given=validation.is_precomputed(kernel))
+        return _CheckedParameters(alpha, kernel, search, place, note)
+
+    def _request_for(
+        self, came: FitData, asked: _CheckedParameters, selector: Selector | None, groups: Any
+    ) -> FitRequest:
+        """The request of a fit to data and parameters that have been checked."""
         kept, user_weights = came.kept, came.user_weights
-        if search is not None:
-            check_rows(came.X, kept.size, search)
         rng = check_random_state(0 if self.random_state is None else self.random_state)
         # centers are the same whatever else is drawn
         centers_seed = int(deepcopy(rng).randint(2**31 - 1))
-        criterion = self._criterion(came.X, came.y, came.targets, kept, groups, rng, alpha)
+        criterion = self._criterion(came.X, came.y, came.targets, kept, groups, rng, asked.alpha)
         per_target = self.alpha_per_target and came.columns.shape[1] > 1
         scorer = held_out_scorer(
             self.scoring,
@@ -274,8 +311,8 @@ class RegularisedLeastSquares(FittedEstimator):
             user_weights=user_weights,
             class_weights=came.class_weights,
             kept=kept,
-            kernel=kernel,
-            alpha=alpha,
+            kernel=asked.kernel,
+            alpha=asked.alpha,
             criterion=criterion,
             scorer=scorer,
             per_target=per_target,
@@ -292,9 +329,11 @@ class RegularisedLeastSquares(FittedEstimator):
             tolerance=float(self.tol),
             most_iterations=MOST_ITERATIONS if self.max_iter is None else int(self.max_iter),
             checkpoint=self.checkpoint,
-            search=search,
-            place=place,
-            place_note=note,
+            search=asked.search,
+            place=asked.place,
+            place_note=asked.place_note,
+            calibrated_by=self._asked_calibration(),
+            scale=self._fixed_scale(),
         )
 
     def _kernel_search(self) -> KernelSearch | None:

@@ -235,7 +235,6 @@ n_features_in_, feature_names_in_
 
     def _remember(self, request: FitRequest, record: FitResult, plan: Plan) -> None:
         super()._remember(request, record, plan)
-        record.calibrated_by, record.class_weights = self.calibration, request.class_weights
         labels = self._labels()
         if labels.exclusive:
             return
@@ -243,6 +242,9 @@ n_features_in_, feature_names_in_
         weights = None if weights is None else weights[record.kept]
         thresholds = self._thresholds(record, weights)
         self.threshold_ = thresholds if labels.multilabel else float(thresholds[0])
+
+    def _asked_calibration(self) -> str | None:
+        return self.calibration
 
     def _left_out_values(self) -> Literal["always", "if not had later", "when asked"]:
         if is_metric(self.threshold):

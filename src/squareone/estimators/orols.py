@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from copy import copy
+from dataclasses import fields
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -15,7 +16,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from ..arrays import Array
 from ..fitting.feature_scales import warn_of_scales
 from ..greedy import CHOOSERS, CRITERIA, UPDATES
-from ..greedy.fit_task import GreedyTask
+from ..greedy.fit_task import GreedyRequest, GreedyTask
 from ..greedy.fitted_models import GreedyRecord
 from ..greedy.orols_fit import fit_greedy
 from ..kernels import Kernel, Precomputed
@@ -29,6 +30,8 @@ from .fitted_estimator import FittedEstimator, ReadOnly
 
 # Parameters that may be numbers.
 _NUMBERS = ("max_centers", "candidates", "stopping", "lambda_update", "epsilon", "condition_limit")
+
+_ASKED = fields(GreedyRequest)
 
 
 class OrthogonalLeastSquares(FittedEstimator):
@@ -131,7 +134,13 @@ class OrthogonalLeastSquares(FittedEstimator):
                 data = read(self, X, y, sample_weight, given=given)
                 warn_of_scales(self, kernels, data.X, data.columns, data.kept, relevance=False)
                 task = GreedyTask.of(
-                    self, kernels, data.X, data.columns, data.weights, data.targets, data.kept
+                    self._request(),
+                    kernels,
+                    data.X,
+                    data.columns,
+                    data.weights,
+                    data.targets,
+                    data.kept,
                 )
                 record, self.epsilon_, self.search_ = fit_greedy(task, data.kept, progress)
                 self._show(record)
@@ -139,6 +148,10 @@ class OrthogonalLeastSquares(FittedEstimator):
             self._forget()
             raise
         return self
+
+    def _request(self) -> GreedyRequest:
+        """The parameters of the fit, which have been checked."""
+        return GreedyRequest(**{field.name: getattr(self, field.name) for field in _ASKED})
 
     def _refuse_truths(self) -> None:
         """True is a number to Python, and none to the user."""

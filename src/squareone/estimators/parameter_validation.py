@@ -28,8 +28,8 @@ def check_consistency(estimator: Any, kernel: Kernel, groups: Any) -> None:
             f"given: use solver={listed(lambda s: s.with_centers, 'auto')}"
         )
         raise ValueError(msg)
-    thin = estimator.centers is not None or takes_centers(estimator.solver)
-    if thin and not kernel.has_formula:
+    few_centers = estimator.centers is not None or takes_centers(estimator.solver)
+    if few_centers and not kernel.has_formula:
         msg = (
             f"centers need a kernel that can be evaluated on rows, got {kernel!r}: use "
             "centers=None, or give rows and another kernel"

@@ -12,11 +12,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from ..arrays import Array
 from ..fitting import diagnostics
 from ..fitting.progress import Progress
-from ..fitting.request import FitRequest
-from ..fitting.result import FitResult
 from ..kernels import Kernel
 from ..models.jackknife_intervals import METHODS
-from ..planning import Plan
 from .array_libraries import follows_rows
 from .base import RegularisedLeastSquares
 from .mixins import RegressionMixin
@@ -426,7 +423,3 @@ class RLSRegressor(RegressionMixin, RegularisedLeastSquares):
 
     def _fixed_scale(self) -> float | None:
         return None if isinstance(self.scale, str) else float(self.scale)
-
-    def _remember(self, request: FitRequest, record: FitResult, plan: Plan) -> None:
-        record.scale = self._fixed_scale()
-        super()._remember(request, record, plan)

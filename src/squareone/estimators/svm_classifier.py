@@ -34,7 +34,7 @@ from ..models import Hyperplane, KernelExpansion
 from ..models.probabilities import CALIBRATIONS
 from ..persistence import Fields, refuse
 from ..rows.checks import in_memory
-from ..rows.stream_views import some_rows
+from ..rows.stream_views import kept_rows
 from ..selection import folds_from_splits
 from ..selection.threshold import check_threshold, is_metric
 from ..targets import CODINGS, Coding, Labels
@@ -426,8 +426,7 @@ class SVMClassifier(ClassificationMixin):
         selector = selector_of(self.centers, "auto")
         n_centers = RequestedCenters.of(self.centers, selector, kept.size, "auto", None, None).count
         X = data.X if selector is not None else in_memory(data.X)
-        if kept.size < X.shape[0]:
-            X = X[np.ix_(kept, kept)] if given else some_rows(X, kept)
+        X = kept_rows(X, kept, given)
         if selector is None:
             X = X.astype(np.float64, copy=False)
         weights, user_weights = (

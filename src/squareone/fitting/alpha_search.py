@@ -23,34 +23,12 @@ from ..selection.bracketed_search import MOST_STEPS
 from ..solvers import CholeskyFactor, Factor, SpectralFactor
 from ..solvers.exact.cholesky import subset_size
 from .problem import Problem
-from .status_warnings import WORTH_A_WARNING
 from .width_search import WidthFound
 
 # An error in float64 up to this many times the one in float32 is what was promised.
 _AS_GOOD = 1.002
 # The share of the error that another λ has to promise; Newton steps at most, and how far in log λ.
 _WORTH_A_FACTORISATION, _MOST_NEWTON, _FARTHEST_STEP = 0.01, 8, 1.5
-
-
-def check_zero(problem: Problem, factor: Factor) -> None:
-    """Refuse λ = 0 where the system is singular."""
-    alpha = problem.alpha
-    if isinstance(alpha, str) or np.all(np.asarray(alpha) > 0):
-        return
-    if factor.error_estimate(0.0) > WORTH_A_WARNING:
-        why, instead = "rows depend on each other, as equal rows do", ""
-        if problem.linear and problem.solver.needs_linear:
-            why = "features depend on each other, as equal features do"
-            instead = ", or drop the features that others determine"
-        elif problem.linear and problem.X.shape[0] > problem.X.shape[1]:
-            why = "there are more rows than features"
-            instead = f', or use solver="{problem.solver.more_accurate}"'
-        msg = (
-            "alpha=0 asks for an unregularised fit, and the system is singular in "
-            f"{factor.targets.dtype.name}: {why}. Use an alpha above zero, such as "
-            f"{lowest_alpha(factor):.1g}{instead}"
-        )
-        raise SingularSystemError(msg)
 
 
 def search(problem: Problem, found: WidthFound | None = None) -> tuple[Factor, Path | None]:
@@ -129,7 +107,7 @@ def _follow_slope(
 
 
 def _error(problem: Problem, factor: Factor, parts: list[Path]) -> Callable[[float], float]:
-    """The error as a function of log λ; each look is added to ``parts`` and shown to who waits."""
+    """The error as a function of log λ; each look is added to ``parts`` and shown as progress."""
 
     def at(log_alpha: float) -> float:
         try:

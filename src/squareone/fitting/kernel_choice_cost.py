@@ -17,7 +17,7 @@ from ..errors import MemoryLimitError
 from ..kernels import Kernel, Laplacian, Linear
 from ..kernels.gradients import GRADIENT_NUMBERS
 from ..kernels.widths import free_width
-from ..planning import Plan, Preliminaries, make_plan, plan_after
+from ..planning import Plan, Preliminaries, make_plan
 from ..planning.available_memory import readable
 from ..selection import Folds
 from ..solvers.contract import PRELIMINARIES, Candidate, Task, Work
@@ -51,12 +51,6 @@ _CALLS = 15.0
 _METRICS, _OBJECTS = 12, 1e6
 # Evaluations that a gradient takes for a pair of rows, and one along every feature for each.
 _SLOPE_EVALUATIONS, _FEATURE_EVALUATIONS = 2.5, 0.9
-
-
-def plan_of(request: FitRequest) -> Plan:
-    """The plan of a fit, with the choice of its kernel if there is one. Cost: microseconds."""
-    plan = request.plan()
-    return plan if request.search is None else plan_after(choice_cost(request, plan), plan)
 
 
 def choice_cost(request: FitRequest, plan: Plan) -> Preliminaries:

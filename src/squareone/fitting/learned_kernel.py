@@ -23,7 +23,7 @@ from ..kernels.stationary import Stationary
 from ..models import Hyperplane, KernelExpansion
 from ..rows import rows_of
 from ..rows.checks import in_memory
-from ..rows.stream_views import some_rows
+from ..rows.stream_views import kept_rows
 from ..selection import Objective
 from ..solvers.registry import SOLVERS
 from .kernel_choice import (
@@ -306,10 +306,7 @@ def _score(problem: Problem, choice: KernelChoice, *, per_target: bool) -> Array
 def _pool_problem(request: FitRequest, pool: Array, progress: Progress) -> Problem:
     """The problem of some rows of the fit, in memory, all of them centers."""
     rows = request.kept[pool]
-    everywhere = rows.size == request.X.shape[0]
-    X = request.X
-    if not everywhere:
-        X = some_rows(X, rows)
+    X = kept_rows(request.X, rows, given=False)
     alone = replace(
         _request_for(request, pool, in_memory(X)),
         criterion=request.criterion.restricted(pool),

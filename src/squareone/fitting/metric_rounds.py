@@ -13,18 +13,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 from sklearn.base import clone
 
-from ..arrays import Array
 from ..errors import SingularSystemError
 from ..kernels import Kernel, Laplacian
 from ..kernels.widths import free_width, term_of, with_width
 from ..models import Hyperplane, KernelExpansion
 from ..planning import make_plan
 from ..selection import Objective, choose_automatically, evaluate, lowest_alpha
-from ..selection.learned_metric import metric_of
+from ..selection.learned_metric import column_spreads, metric_of
 from ..solvers import CholeskyFactor, Factor, SpectralFactor
-from .alpha_search import check_zero, search_in_single
+from .alpha_search import search_in_single
 from .problem import Problem
 from .progress import Progress
+from .status_warnings import refuse_singular
 from .width_search import DRIFT, choose_width, choose_width_near
 
 #: Rows at most at which gradients are taken: they are averages.
@@ -204,7 +204,7 @@ def _factor_of_features(problem: Problem) -> Factor:
 
 
 def _by_all_alphas(problem: Problem, factor: Factor, place: float) -> PlainFit:
-    check_zero(problem, factor)
+    refuse_singular(problem, factor)
     if isinstance(problem.alpha, str):
         path = choose_automatically(problem.objective, factor)
         alpha = float(path.alphas[path.cautious()[0]])
@@ -262,18 +262,6 @@ def learned_kernel(problem: Problem, kernel: Kernel, last: PlainFit, power: floa
     most = SLOPE_ROWS if isinstance(kernel, Laplacian) else GRADIENT_ROWS
     some = problem.random_rows(most)
     weights = None if problem.weights is None else problem.weights[some]
-    coefficients = last.model.coefficients / _spreads(problem)
+    coefficients = last.model.coefficients / column_spreads(problem.Y, problem.weights)
     metric = metric_of(last.kernel, problem.X[some], problem.X, coefficients, power, weights)
     return clone(kernel).set_params(metric=metric)
-
-
-def _spreads(problem: Problem) -> Array:
-    """Standard deviations (t,) of the target columns: each counts alike in a metric."""
-    spreads = np.sqrt(
-        np.average(
-            np.square(problem.Y - np.average(problem.Y, axis=0, weights=problem.weights)),
-            axis=0,
-            weights=problem.weights,
-        )
-    )
-    return np.where(spreads > 0, spreads, 1.0)

@@ -26,7 +26,7 @@ from ..persistence.checkpoint import Checkpoint
 from ..planning import Plan
 from ..rows import rows_of
 from ..rows.checks import in_memory
-from ..rows.stream_views import some_rows
+from ..rows.stream_views import kept_rows
 from ..selection import LeaveOneOut, Objective, choose_automatically
 from ..solvers import (
     CenterBasis,
@@ -210,7 +210,7 @@ class Problem(Sample):
         if weights is not None and kept.size < X.shape[0]:
             without = np.flatnonzero(weights == 0)
             dropped = X[np.ix_(without, kept)] if request.given else X[without]
-            X = X[np.ix_(kept, kept)] if request.given else some_rows(X, kept)
+            X = kept_rows(X, kept, request.given)
             dropped_columns = columns[without]
             columns, weights = columns[kept], weights[kept]
         unit = power_of_two(columns)

@@ -1,4 +1,4 @@
-"""The procedure of a fit: from a request over centers, width and λ to the result."""
+"""The procedure of a fit: from a request to its plan, and over centers, width and λ to a result."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..planning import Plan, plan_after
 from ..rows import rows_of
 from ..selection import Folds, Path, choose_automatically, evaluate, lowest_alpha
 from ..solvers import Factor
-from .alpha_search import check_zero, search
+from .alpha_search import search
 from .center_choice import center_rows_only, choose_centers
 from .center_width_search import choose_width_with_centers
 from .kernel_choice_cost import choice_cost
@@ -26,13 +26,19 @@ from .problem import Problem
 from .progress import Progress
 from .request import FitRequest
 from .result import FitResult, Solution
-from .status_warnings import warn_of_status
+from .status_warnings import refuse_singular, warn_of_status
 from .width_search import Step, WidthFound, choose_width
 
 # `auto` takes a form that squares the features' condition only while that costs at most this.
 _AUTO_TOLERANCE = {np.dtype(np.float64): 1e-8, np.dtype(np.float32): 1e-3}
 # Where leverages are differences, `auto` takes another form beyond this relative error.
 _DIFFERENCE_TOLERANCE = 1e-4
+
+
+def plan_of(request: FitRequest) -> Plan:
+    """The plan of a fit, with the choice of its kernel if there is one. Cost: microseconds."""
+    plan = request.plan()
+    return plan if request.search is None else plan_after(choice_cost(request, plan), plan)
 
 
 def fit(request: FitRequest, plan: Plan, progress: Progress) -> tuple[FitResult, Plan]:
@@ -184,7 +190,7 @@ def _factored_matrix(problem: Problem) -> tuple[Problem, Factor]:
 def _choose(problem: Problem, factor: Factor) -> Path | None:
     """The path, or None where one λ is given."""
     alpha = problem.alpha
-    check_zero(problem, factor)
+    refuse_singular(problem, factor)
     if isinstance(alpha, float):
         return None
     with problem.stage("path"):

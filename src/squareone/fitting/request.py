@@ -195,6 +195,10 @@ class FitRequest:
         Where kernel matrices are made.
     place_note : str
         What there is to say about that.
+    calibrated_by : str or None
+        How decision values become probabilities, where they do.
+    scale : float or None
+        Of the Gaussian process, where it is given.
     near_alpha : float or None
         Where a search for λ alone begins.
     """
@@ -226,6 +230,8 @@ class FitRequest:
     pool: Array | None = None
     place: Place = HOST
     place_note: str = ""
+    calibrated_by: str | None = None
+    scale: float | None = None
     near_alpha: float | None = None
 
     @property

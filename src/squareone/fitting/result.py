@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -15,7 +14,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..devices import Place, place_or_host
-from ..errors import EstimateWarning, MemoryLimitError
+from ..errors import MemoryLimitError
 from ..models import Hyperplane, KernelExpansion
 from ..models.probabilities import Calibration
 from ..persistence import Fields
@@ -41,11 +40,8 @@ from .error_scale import ErrorScale, learn_error_scale
 from .learned_kernel import LearnedKernel
 from .problem import Problem, Sample
 from .result_state import fill_from, state_of
-from .status_warnings import warn_of_rounding
+from .status_warnings import warn_of_doubt, warn_of_rounding
 from .width_search import Step
-
-# Share of the squared leave-one-out error beyond which an estimate is not relied on.
-_DOUBTFUL = 0.25
 
 _not_computing: ContextVar[bool] = ContextVar("resting", default=False)
 
@@ -148,7 +144,8 @@ class FitResult:
         self._objective = problem.objective
         self._dropped_values = problem.values_aside(solution.model)
         self._dropped_columns = problem.dropped_columns
-        self.calibration = self.calibrated_by = self.scale = self.class_weights = None
+        self.calibration, self.calibrated_by = None, request.calibrated_by
+        self.scale, self.class_weights = request.scale, request.class_weights
         self._chosen_path = path
         self._width = problem.width()
         self._factor = factor
@@ -580,15 +577,7 @@ class FitResult:
         doubtful = sum(
             squares[factor.doubtful(alpha)][:, columns].sum() for alpha, columns in self.by_alpha()
         )
-        share = doubtful / max(squares.sum(), np.finfo(np.float64).tiny)
-        if share > _DOUBTFUL:
-            warnings.warn(
-                f"{share:.0%} of the squared leave-one-out error comes from rows whose leverage "
-                "random probes cannot tell: it may be far off, and so may alpha if it was chosen "
-                'by it. Use criterion="holdout" or cv, a larger alpha, or an exact solver',
-                EstimateWarning,
-                stacklevel=2,
-            )
+        warn_of_doubt(doubtful / max(squares.sum(), np.finfo(np.float64).tiny))
 
     def by_alpha(self) -> list[tuple[float, Array]]:
         """Every λ there is, with the target columns (c,) it belongs to."""

@@ -1,4 +1,4 @@
-"""Warnings of a fit: what a factorisation says about its accuracy, in words."""
+"""Warnings of a fit, and a refusal: what a factorisation says about its accuracy, in words."""
 
 from __future__ import annotations
 
@@ -7,11 +7,16 @@ import warnings
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from ..errors import IllConditionedWarning
+from ..errors import EstimateWarning, IllConditionedWarning, SingularSystemError
+from ..selection import lowest_alpha
+from ..solvers import Factor
 from ..solvers.contract import Status, Unconverged
+from .problem import Problem
 
 #: An expected relative error above this is reported, and refused at λ = 0.
 WORTH_A_WARNING = 1e-2
+# Share of the squared leave-one-out error beyond which an estimate is not relied on.
+_DOUBTFUL = 0.25
 
 
 def warn_of_status(status: Status, alpha: float, tolerance: float, dtype: np.dtype) -> None:
@@ -46,6 +51,39 @@ def warn_of_rounding(estimate: float, alpha: float, dtype: np.dtype) -> None:
             IllConditionedWarning,
             stacklevel=2,
         )
+
+
+def warn_of_doubt(share: float) -> None:
+    """Warn where this share of the squared leave-one-out error rests on probes that cannot tell."""
+    if share > _DOUBTFUL:
+        warnings.warn(
+            f"{share:.0%} of the squared leave-one-out error comes from rows whose leverage "
+            "random probes cannot tell: it may be far off, and so may alpha if it was chosen "
+            'by it. Use criterion="holdout" or cv, a larger alpha, or an exact solver',
+            EstimateWarning,
+            stacklevel=2,
+        )
+
+
+def refuse_singular(problem: Problem, factor: Factor) -> None:
+    """Refuse λ = 0 where the system is singular."""
+    alpha = problem.alpha
+    if isinstance(alpha, str) or np.all(np.asarray(alpha) > 0):
+        return
+    if factor.error_estimate(0.0) > WORTH_A_WARNING:
+        why, instead = "rows depend on each other, as equal rows do", ""
+        if problem.linear and problem.solver.needs_linear:
+            why = "features depend on each other, as equal features do"
+            instead = ", or drop the features that others determine"
+        elif problem.linear and problem.X.shape[0] > problem.X.shape[1]:
+            why = "there are more rows than features"
+            instead = f', or use solver="{problem.solver.more_accurate}"'
+        msg = (
+            "alpha=0 asks for an unregularised fit, and the system is singular in "
+            f"{factor.targets.dtype.name}: {why}. Use an alpha above zero, such as "
+            f"{lowest_alpha(factor):.1g}{instead}"
+        )
+        raise SingularSystemError(msg)
 
 
 def _described(found: Unconverged, tolerance: float) -> str:

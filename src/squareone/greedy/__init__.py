@@ -11,7 +11,7 @@ from .model_path import GreedyPath
 from .next_center import CHOOSERS
 from .penalty import UPDATES, Fit, fixed
 from .stopping import CRITERIA
-from .validation_rows import Follower
+from .validation_rows import ValidationRows
 
 __all__ = [
     "CHOOSERS",
@@ -19,9 +19,9 @@ __all__ = [
     "UPDATES",
     "Columns",
     "Fit",
-    "Follower",
     "GreedyPath",
     "Rule",
+    "ValidationRows",
     "Watched",
     "fixed",
     "greedy_path",

@@ -1,4 +1,4 @@
-"""One greedy fit, as the parameters of an estimator ask for it."""
+"""The request of a greedy fit, and its task: rows and kernels with the rules of its paths."""
 
 from __future__ import annotations
 
@@ -13,18 +13,19 @@ from ..arrays import Array, power_of_two
 from ..fitting.progress import Progress
 from ..kernels import Kernel, Precomputed
 from ..kernels.tiles import kernel_matrix
-from ..rows import Stream, StreamSubset, rows_of
+from ..rows import rows_of
 from ..rows.checks import in_memory
 from ..rows.matching import first_equal
+from ..rows.stream_views import kept_rows, some_rows
 from ..targets import Labels, Responses
 from . import (
     CHOOSERS,
     CRITERIA,
     UPDATES,
     Columns,
-    Follower,
     GreedyPath,
     Rule,
+    ValidationRows,
     Watched,
     fixed,
     greedy_path,
@@ -35,14 +36,34 @@ from .fitted_models import rows_at
 MOST_BY_ROOT, MOST_OF_FEW, MOST_SHARE = 6.0, 200, 0.5
 
 
-@dataclass
+@dataclass(frozen=True)
+class GreedyRequest:
+    """What a greedy fit was asked for beside its kernels and data: checked parameters.
+
+    They are those of :class:`~squareone.OROLSRegressor` of the same names.
+    """
+
+    max_centers: int | None
+    candidates: int | None
+    stopping: str | int
+    lambda_update: str | float
+    selection: str
+    epsilon: float | str
+    condition_limit: float | None
+    fit_intercept: bool
+    shared_centers: bool
+    validation_fraction: float
+    memory_limit: float | str | None
+    random_state: Any
+
+
+@dataclass(frozen=True)
 class GreedyTask:
     """Rows (or kernel matrices), targets and rules of a fit; parts of it for a search.
 
     Attributes
     ----------
-    estimator : OROLSRegressor or OROLSClassifier
-        Has the parameters.
+    request : GreedyRequest
     kernels : list of Kernel
     X : array (n, d), CSR matrix, Stream or None
     matrices : list of array (n, n) or None
@@ -57,12 +78,14 @@ class GreedyTask:
     unit : float
     places : array (n,)
         The first of the rows that each row is equal to.
+    n_features : int
+        Of a row; for a precomputed kernel its values with the user's rows.
     seed : int
         For the candidates of a path. It is the same for every one: a target has the centers that
         it would have by itself, and widths are compared by the same draws.
     """
 
-    estimator: Any
+    request: GreedyRequest
     kernels: list[Kernel]
     X: Any
     matrices: list[Array] | None
@@ -72,12 +95,13 @@ class GreedyTask:
     rng: np.random.RandomState
     unit: float
     places: Array
+    n_features: int
     seed: int = 0
 
     @classmethod
     def of(
         cls,
-        estimator: Any,
+        request: GreedyRequest,
         kernels: list[Kernel],
         X: Any,
         columns: Array,
@@ -87,13 +111,12 @@ class GreedyTask:
     ) -> GreedyTask:
         """Of the rows ``kept`` of X, or of a kernel matrix where that is what X is."""
         given = isinstance(kernels[0], Precomputed)
-        seed = estimator.random_state
+        seed, n_features = request.random_state, X.shape[1]
         rng = check_random_state(0 if seed is None else seed)
-        if kept.size < X.shape[0]:
-            X = X[np.ix_(kept, kept)] if given else some_rows(X, kept)
+        X = kept_rows(X, kept, given)
         unit = power_of_two(columns)
         return cls(
-            estimator,
+            request,
             kernels,
             None if given else X,
             [X] if given else None,
@@ -103,6 +126,7 @@ class GreedyTask:
             rng,
             unit,
             first_equal(rows_of(X)),
+            n_features,
         )
 
     @property
@@ -119,7 +143,7 @@ class GreedyTask:
     def decided(self) -> bool:
         """Whether one path has all that the class of a row is decided by."""
         classes = isinstance(self.targets, Labels) and self.targets.exclusive
-        return classes and self.estimator.shared_centers
+        return classes and self.request.shared_centers
 
     @property
     def fewer_than_classes(self) -> bool:
@@ -127,14 +151,9 @@ class GreedyTask:
         labels = self.targets
         return self.decided and isinstance(labels, Labels) and self.most() < labels.classes.size
 
-    @property
-    def n_features(self) -> int:
-        """Features of a row; for a precomputed kernel its values with the user's rows."""
-        return self.estimator.n_features_in_
-
     def groups(self, columns: Array) -> list[Array]:
         """Which of some target columns have centers in common."""
-        return [columns] if self.estimator.shared_centers else list(columns[:, None])
+        return [columns] if self.request.shared_centers else list(columns[:, None])
 
     def root(self) -> Array | None:
         """√w."""
@@ -142,11 +161,11 @@ class GreedyTask:
 
     def most(self) -> int:
         """Centers at most."""
-        asked = self.estimator.max_centers
+        asked = self.request.max_centers
         if asked is None:
             limit = max(MOST_BY_ROOT * np.sqrt(self.n), MOST_OF_FEW)
             limit = int(min(MOST_SHARE * self.n, limit))
-            stopping = self.estimator.stopping
+            stopping = self.request.stopping
             asked = stopping if isinstance(stopping, Integral) else max(1, limit)
         return min(int(asked), self.n * len(self.kernels))
 
@@ -195,19 +214,19 @@ class GreedyTask:
         progress: Progress | None = None,
     ) -> GreedyPath:
         """One path."""
-        estimator = self.estimator
-        update = estimator.lambda_update
-        limit = estimator.condition_limit
+        request = self.request
+        update = request.lambda_update
+        limit = request.condition_limit
         if limit is None:
             limit = 1.0 / float(np.sqrt(np.finfo(self.dtype).eps))
-        stopping = estimator.stopping
+        stopping = request.stopping
         most = self.most() if count is None else count
         if isinstance(stopping, Integral):
             count = min(int(stopping), most)
         criterion = CRITERIA.get(str(stopping), CRITERIA["gcv"])
         rule = Rule(most, criterion, count, float(limit), self.unit)
         rng = np.random.RandomState(self.seed)
-        chooser = CHOOSERS[estimator.selection](columns, estimator.candidates, rng)
+        chooser = CHOOSERS[request.selection](columns, request.candidates, rng)
 
         def watch(done: int, most: int) -> None:
             if progress is not None:
@@ -220,7 +239,7 @@ class GreedyTask:
             chooser,
             UPDATES[update] if isinstance(update, str) else fixed(float(update)),
             rule,
-            intercept=estimator.fit_intercept,
+            intercept=request.fit_intercept,
             watched=watched,
             validated=validated,
             watch=watch,
@@ -230,19 +249,16 @@ class GreedyTask:
         self, fitted: GreedyTask, columns: Columns, rows: Array, inside: Array, group: Array
     ) -> Watched:
         """Rows beside the fit of others, to some of the target columns."""
-        room = fitted.most() + int(self.estimator.fit_intercept)
+        room = fitted.most() + int(self.request.fit_intercept)
         values = self._matrices(rows, inside)
-        follower = Follower(columns, rows_at(self.X, rows) if values is None else values, room)
+        validated_rows = ValidationRows(
+            columns, rows_at(self.X, rows) if values is None else values, room
+        )
         weights = None if self.weights is None else self.weights[rows]
-        return Watched(follower, self.columns[np.ix_(rows, group)], weights)
+        return Watched(validated_rows, self.columns[np.ix_(rows, group)], weights)
 
 
 def _first_among(places: Array) -> Array:
     """The first position (q,) at which each number stands."""
     _, first, which = np.unique(places, return_index=True, return_inverse=True)
     return first[which]
-
-
-def some_rows(X: Any, rows: Array) -> Any:
-    """Some rows of an array, a CSR matrix or a stream, which stays one."""
-    return StreamSubset(X, rows) if isinstance(X, Stream) else X[rows]

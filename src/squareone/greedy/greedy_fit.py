@@ -15,7 +15,7 @@ from .model_path import GreedyPath, filtered
 from .next_center import Choice, Chooser, State
 from .penalty import Fit, Update
 from .stopping import best_of, should_stop
-from .validation_rows import Follower
+from .validation_rows import ValidationRows
 
 
 @dataclass
@@ -46,14 +46,14 @@ class Rule:
 class Watched:
     """Rows beside the fit, and what is to be learned of them."""
 
-    def __init__(self, follower: Follower, targets: Array, weights: Array | None) -> None:
-        self.follower, self._targets = follower, targets
+    def __init__(self, rows: ValidationRows, targets: Array, weights: Array | None) -> None:
+        self.rows, self._targets = rows, targets
         self._shares = None if weights is None else weights / weights.sum()
         self.errors: list[float] = []
 
     def note(self, weights: Array) -> float:
         """The mean square error of a model."""
-        wrong = np.square(self.follower.values(weights) - self._targets, dtype=np.float64)
+        wrong = np.square(self.rows.values(weights) - self._targets, dtype=np.float64)
         each = wrong.sum(axis=1)
         self.errors.append(float(each.mean() if self._shares is None else self._shares @ each))
         return self.errors[-1]
@@ -175,7 +175,7 @@ class _Run:
             length = self.basis.append(root.astype(self.columns.dtype), np.empty(0))
             self._project()
             if watched is not None:
-                watched.follower.constant(length)
+                watched.rows.constant(length)
         self._record()
 
     def append(self, choice: Choice, watched: Watched | None) -> None:
@@ -186,7 +186,7 @@ class _Run:
         self._repeats.append(choice.repeats)
         self.penalty = self._update(self.fit, self.penalty)
         if watched is not None:
-            watched.follower.append(choice.candidate, choice.within, length)
+            watched.rows.append(choice.candidate, choice.within, length)
         self._record()
 
     def _project(self) -> None:

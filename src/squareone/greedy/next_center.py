@@ -12,13 +12,12 @@ from ..arrays import Array, blocks
 from .basis import Basis, Ready
 from .kernel_columns import Columns
 from .largest_residual import Residual
-from .prefetched_columns import Waiting
 
 # Columns that are made orthogonal together: the largest residuals of now are among those of the
 # next steps, and a product with a block of columns takes hardly longer than with one.
 _POOL = 16
-# Columns that may wait until their points have the largest residual: nearly all do in the end.
-_WAITING = 80
+# Columns that are kept until their points have the largest residual: nearly all do in the end.
+_PREFETCHED = 80
 # Kernel values that are looked at together.
 _BLOCK = 4_194_304
 # Points that are drawn together, and how many become centers before others are drawn: an eighth of
@@ -79,7 +78,7 @@ class Chooser(ABC):
     @classmethod
     def room(cls, subset: int | None, kernels: int) -> int:
         """Columns that there are at most beside those of the basis."""
-        return _WAITING + 2 * _POOL
+        return _PREFETCHED + 2 * _POOL
 
     @abstractmethod
     def next(self, state: State) -> Choice | None:
@@ -134,6 +133,47 @@ def gain(products: Array, squares: Array, penalty: float) -> Array:
     return np.divide(above, below, out=np.zeros_like(above), where=below > 0)
 
 
+class PrefetchedColumns:
+    """Columns of points that are likely to become centers, with the numbers of their candidates.
+
+    They are orthogonal to the basis as it was. What was taken off them is not lost: they only have
+    to follow the basis from there.
+
+    Parameters
+    ----------
+    room : int
+        Columns at most; those of one point are held even if there are more.
+    """
+
+    def __init__(self, room: int) -> None:
+        self._room = room
+        self._held: dict[int, tuple[Array, Ready]] = {}
+
+    def __contains__(self, point: int) -> bool:
+        return point in self._held
+
+    def points(self) -> Array:
+        """Whose columns there are."""
+        return np.fromiter(self._held, int, len(self._held))
+
+    def put(self, point: int, numbers: Array, ready: Ready) -> None:
+        """Hold the columns of a point: candidates ``numbers`` (b,)."""
+        self._held[point] = numbers, ready
+
+    def take(self, point: int) -> tuple[Array, Ready]:
+        """The columns of a point, which are held no longer."""
+        return self._held.pop(point)
+
+    def make_room(self, more: int, sizes: Array) -> None:
+        """Drop columns until there is room for ``more``: those of least ``sizes`` (n,) first."""
+        points = self.points()
+        excess = more + sum(numbers.size for numbers, _ in self._held.values()) - self._room
+        for point in points[np.argsort(sizes[points])].tolist():
+            if excess <= 0:
+                return
+            excess -= self._held.pop(point)[0].size
+
+
 class LargestResidual(Chooser):
     """The point with the largest residual, and the kernel that gains most there.
 
@@ -144,9 +184,9 @@ class LargestResidual(Chooser):
     def __init__(self, columns: Columns, subset: int | None, rng: np.random.RandomState) -> None:
         super().__init__(columns, subset, rng)
         self._kernels = len(columns.kernels)
-        together = min(_POOL, _WAITING) // self._kernels
+        together = min(_POOL, _PREFETCHED) // self._kernels
         self._together = 1 if subset is not None else max(1, together)
-        self._waiting = Waiting(_WAITING)
+        self._prefetched = PrefetchedColumns(_PREFETCHED)
 
     def next(self, state: State) -> Choice | None:
         """See :class:`Chooser`."""
@@ -156,14 +196,14 @@ class LargestResidual(Chooser):
             if self._subset is not None:
                 points = np.isin(np.arange(n), self._drawn() % n)
             point = state.residual.largest(points)
-            if point not in self._waiting:
+            if point not in self._prefetched:
                 self._prepare(state, point, points)
-            numbers, ready = self._waiting.take(point)
+            numbers, ready = self._prefetched.take(point)
             state.basis.advance(ready)
             found = self._best_of(state, ready, numbers)
             others = np.flatnonzero(self.open[numbers])
             if others.size:
-                self._waiting.put(point, numbers[others], ready.part(others))
+                self._prefetched.put(point, numbers[others], ready.part(others))
             if found is not None:
                 return found
         return None
@@ -172,17 +212,17 @@ class LargestResidual(Chooser):
         """Make the columns of a point orthogonal, with those that are likely to come next."""
         n, sizes = self.columns.n, state.residual.sizes
         scores = np.where(points, sizes, -1.0)
-        scores[self._waiting.points()] = -1.0
+        scores[self._prefetched.points()] = -1.0
         scores[point] = np.inf
         most = min(self._together, int(np.count_nonzero(scores >= 0)))
         largest = np.argpartition(-scores, most - 1)[:most]
         numbers = (largest[:, None] + n * np.arange(self._kernels)).ravel()
         numbers = numbers[self.open[numbers]]
-        self._waiting.make_room(numbers.size, sizes)
+        self._prefetched.make_room(numbers.size, sizes)
         ready = state.basis.prepare(self.columns.of(numbers))
         for each in largest.tolist():
             own = np.flatnonzero(numbers % n == each)
-            self._waiting.put(each, numbers[own], ready.part(own))
+            self._prefetched.put(each, numbers[own], ready.part(own))
 
 
 class LargestGain(Chooser):

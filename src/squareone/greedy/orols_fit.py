@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from numbers import Integral
 
 import numpy as np
@@ -45,7 +46,8 @@ def fit_greedy(
     """
     _check_memory(task)
     name = free_width(task.kernels[0]) if len(task.kernels) == 1 else ""
-    task.kernels, epsilon, looks = choose(task, progress)
+    kernels, epsilon, looks = choose(task, progress)
+    task = replace(task, kernels=kernels)
     if task.X is not None:
         check_values(task.kernels, task.X)
     record = _fitted(task, epsilon, kept, progress)
@@ -64,7 +66,7 @@ def _best_of_wider(
     it, and models differ by where their first centers fell. As long as there are so few, all have
     as many coefficients, and rows enough to be compared by the rows they put into a wrong class.
     """
-    kernel, given = task.kernels[0], not isinstance(task.estimator.epsilon, str)
+    kernel, given = task.kernels[0], not isinstance(task.request.epsilon, str)
     sigma = float(term_of(kernel, name).sigma)
     rows = np.sort(task.rng.permutation(task.n)[:REFINE_ROWS])
     points = rows_at(task.X, rows)
@@ -78,14 +80,13 @@ def _best_of_wider(
     with progress.stage("wider kernels", _OCTAVES + 1):
         best, least = (first, epsilon), wrong(first)
         for octave in range(1, _OCTAVES + 1):
-            task.kernels = [with_width(kernel, name, sigma * 2.0**octave)]
+            wider = replace(task, kernels=[with_width(kernel, name, sigma * 2.0**octave)])
             # smooths as much: of quadratic functions what there is goes with the fourth power
             shift = epsilon if given else epsilon / 16.0**octave
-            record = _fitted(task, shift, first.numbers, progress)
+            record = _fitted(wider, shift, first.numbers, progress)
             share = wrong(record)
             if share < least:
                 best, least = (record, shift), share
-    task.kernels = best[0].kernels
     return best
 
 
@@ -124,7 +125,7 @@ def _table(looks: list[Look], unit: float) -> dict[str, Array]:
 
 def _check_memory(task: GreedyTask) -> None:
     """Refuse what does not fit, before anything is allocated."""
-    limit = bytes_allowed(task.estimator.memory_limit)
+    limit = bytes_allowed(task.request.memory_limit)
     most, needed = task.most(), _needed(task)
     if needed > limit:
         # the largest m with 24m² + bm at most what is left, less a little for rounding
@@ -142,11 +143,11 @@ def _check_memory(task: GreedyTask) -> None:
 def _paths(
     task: GreedyTask, groups: list[Array], epsilon: float, progress: Progress
 ) -> list[GreedyPath]:
-    spare = 0.5 * (bytes_allowed(task.estimator.memory_limit) - _needed(task))
+    spare = 0.5 * (bytes_allowed(task.request.memory_limit) - _needed(task))
     shared = min(spare, _SHARED_BYTES) if len(groups) > 1 else 0.0
     columns = task.columns_for(epsilon, shared)
-    split = _split(task) if task.estimator.stopping == "validation" else None
-    task.seed = int(task.rng.randint(2**31 - 1))
+    split = _split(task) if task.request.stopping == "validation" else None
+    task = replace(task, seed=int(task.rng.randint(2**31 - 1)))
     paths, judged = [], []
     for number, group in enumerate(groups):
         name = "centers" if len(groups) == 1 else f"centers of model {number + 1}"
@@ -168,9 +169,9 @@ def _paths(
 
 def _warn_of_limit(paths: list[GreedyPath], task: GreedyTask) -> None:
     """Say where more centers than the default allows might be better: nobody has chosen it."""
-    if task.estimator.max_centers is not None or isinstance(task.estimator.stopping, Integral):
+    if task.request.max_centers is not None or isinstance(task.request.stopping, Integral):
         return
-    cut_off = [path for path in paths if _cut_off(path, str(task.estimator.stopping))]
+    cut_off = [path for path in paths if _cut_off(path, str(task.request.stopping))]
     if cut_off:
         most = max(path.longest for path in cut_off)
         which = f"{len(cut_off):,} of {len(paths):,} models" if len(paths) > 1 else "the model"
@@ -184,7 +185,7 @@ def _warn_of_limit(paths: list[GreedyPath], task: GreedyTask) -> None:
 
 
 def _split(task: GreedyTask) -> tuple[Array, Array]:
-    held = max(1, round(task.estimator.validation_fraction * task.n))
+    held = max(1, round(task.request.validation_fraction * task.n))
     if task.n < 2:
         msg = (
             f'stopping="validation" needs at least two rows, got n_samples = {task.n}: use '
@@ -219,9 +220,9 @@ def _needed(task: GreedyTask) -> float:
 
 def _beside(task: GreedyTask) -> float:
     """Bytes that do not depend on the number of centers."""
-    estimator, kernels = task.estimator, len(task.kernels)
+    request, kernels = task.request, len(task.kernels)
     columns = min(
-        CHOOSERS[estimator.selection].room(estimator.candidates, kernels), 2 * task.n * kernels
+        CHOOSERS[request.selection].room(request.candidates, kernels), 2 * task.n * kernels
     )
     numbers = columns + _FOR_ROWS + _FOR_TARGETS * task.columns.shape[1]
     return float(task.n) * numbers * task.dtype.itemsize

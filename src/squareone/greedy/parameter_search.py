@@ -188,7 +188,7 @@ def check_values(kernels: list[Kernel], X: Any) -> None:
 
 def choose(task: GreedyTask, progress: Progress) -> tuple[list[Kernel], float, list[Look]]:
     """Kernels with numbers for parameters, and ε: as they are given, or by a search."""
-    asked, kernels = task.estimator.epsilon, task.kernels
+    asked, kernels = task.request.epsilon, task.kernels
     name = free_width(kernels[0]) if len(kernels) == 1 else ""
     if task.X is not None:
         kernels = [
@@ -198,15 +198,17 @@ def choose(task: GreedyTask, progress: Progress) -> tuple[list[Kernel], float, l
         check_values(kernels, task.X)
     if not name and not isinstance(asked, str):
         return kernels, float(asked), []
-    shifts: tuple[float, ...] = (asked,)
+    shifts: tuple[float, ...]
     if isinstance(asked, str):
         scale = mean_diagonal(kernels, task.X, task.matrices)
         shifts = tuple(shift * scale for shift in SHIFTS)
+    else:
+        shifts = (asked,)
     folds = folds_of(task.n, task.rng)
     if not folds:
         return kernels, shifts[0], []
     columns = np.arange(task.columns.shape[1])
-    if not task.estimator.shared_centers and columns.size > SEARCH_COLUMNS:
+    if not task.request.shared_centers and columns.size > SEARCH_COLUMNS:
         columns = np.sort(task.rng.choice(columns, SEARCH_COLUMNS, replace=False))
 
     def judge(folds: list[tuple[Array, Array]], kernel: Kernel, epsilon: float) -> Judged:
@@ -250,7 +252,7 @@ def held_out(
             path = fold.run(columns, fold.columns[:, group], watched=watched)
             total += watched.errors[path.best] * share
             if task.decided:
-                values = watched.follower.values(path.weights(path.best))
+                values = watched.rows.values(path.weights(path.best))
                 wrong += share_wrong(part, judged, values) * share
         weight += share
     return Judged(total / weight, wrong / weight, sum(outside.size for _, outside in folds))

@@ -12,7 +12,7 @@ from ..rows import rows_of
 from .kernel_columns import Columns
 
 
-class Follower:
+class ValidationRows:
     """Values of the orthonormal columns at other rows, by the recurrence that made them.
 
     Parameters

@@ -111,6 +111,28 @@ class ComparableEngine(Engine):
         """One more class; for every column of the losses, which one it was before."""
 
 
+class LearnersEngine(Engine):
+    """An engine with learners of its own, which counts the rows it has seen."""
+
+    def __init__(self, learners: Learners) -> None:
+        self._learners = learners
+        self._rounds = 0
+
+    def parts(self) -> tuple[Restorable, ...]:
+        return (self._learners,)
+
+    @property
+    def learners(self) -> Learners:
+        return self._learners
+
+    @property
+    def rounds(self) -> int:
+        return self._rounds
+
+    def add_features(self, at: int, count: int) -> None:
+        self._learners.add_features(at, count)
+
+
 class RidgeComparison(Engine):
     """Several ridges in one pass; the one that has lost least so far counts.
 
@@ -207,7 +229,7 @@ def _shares(losses: Array) -> Array:
     return np.divide(losses, whole, out=equal, where=whole > 0)
 
 
-class IncrementalEngine(ComparableEngine):
+class IncrementalEngine(LearnersEngine, ComparableEngine):
     """Incremental regularised least squares: every row is learned by all columns.
 
     Parameters
@@ -227,13 +249,10 @@ class IncrementalEngine(ComparableEngine):
     """
 
     def __init__(self, learners: Learners, *, spare: bool = False, forgetting: float = 1.0) -> None:
-        self._learners, self._spare, self._forgetting = learners, int(spare), forgetting
-        self._rounds = 0
+        super().__init__(learners)
+        self._spare, self._forgetting = int(spare), forgetting
         self._squares = np.zeros(learners.columns)
         self.weight = 0.0
-
-    def parts(self) -> tuple[Restorable, ...]:
-        return (self._learners,)
 
     @property
     def losses(self) -> Array:
@@ -256,14 +275,6 @@ class IncrementalEngine(ComparableEngine):
     @property
     def forgetting(self) -> float:
         return self._forgetting
-
-    @property
-    def learners(self) -> Learners:
-        return self._learners
-
-    @property
-    def rounds(self) -> int:
-        return self._rounds
 
     def learn_with_losses(self, X: Any, Y: Array, weights: Array | None) -> tuple[Array, Array]:
         learners = self._learners
@@ -300,9 +311,6 @@ class IncrementalEngine(ComparableEngine):
         columns.append(0)
         self._squares = self._squares[columns]
         return columns
-
-    def add_features(self, at: int, count: int) -> None:
-        self._learners.add_features(at, count)
 
     def state(self) -> State:
         return {

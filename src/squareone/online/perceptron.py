@@ -10,7 +10,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..threads import one_thread
-from .engines import ComparableEngine, Method, RidgeComparison
+from .engines import ComparableEngine, LearnersEngine, Method, RidgeComparison
 from .hypotheses import Average, Hypotheses, Penalised
 from .learners import Learners, State
 from .rollback import Restorable
@@ -35,7 +35,7 @@ def wrong_share(margins: Array, targets: Array, *, exclusive: bool) -> Array:
     return np.mean(margins * targets <= 0, axis=-1)
 
 
-class PerceptronEngine(ComparableEngine):
+class PerceptronEngine(LearnersEngine, ComparableEngine):
     """Learners, each of which learns the rows that it gets wrong.
 
     Parameters
@@ -55,23 +55,15 @@ class PerceptronEngine(ComparableEngine):
     """
 
     def __init__(self, learners: Learners, hypotheses: Hypotheses, *, exclusive: bool) -> None:
-        self._learners, self.hypotheses, self.exclusive = learners, hypotheses, exclusive
-        self._rounds = 0
+        super().__init__(learners)
+        self.hypotheses, self.exclusive = hypotheses, exclusive
         self.loss = 0.0
         self.updates = np.zeros(learners.columns, np.int64)
 
     def parts(self) -> tuple[Restorable, ...]:
         if type(self.hypotheses) is Hypotheses:  # which has nothing
-            return (self._learners,)
-        return (self._learners, self.hypotheses)
-
-    @property
-    def learners(self) -> Learners:
-        return self._learners
-
-    @property
-    def rounds(self) -> int:
-        return self._rounds
+            return super().parts()
+        return (*super().parts(), self.hypotheses)
 
     @property
     def losses(self) -> Array:
@@ -124,7 +116,7 @@ class PerceptronEngine(ComparableEngine):
     def add_features(self, at: int, count: int) -> None:
         if self._learners.by_feature:
             self.hypotheses.add_features(at, count)
-        self._learners.add_features(at, count)
+        super().add_features(at, count)
 
     def state(self) -> State:
         """All there is."""

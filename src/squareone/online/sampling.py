@@ -10,13 +10,12 @@ import numpy as np
 
 from ..arrays import Array
 from ..threads import one_thread
-from .engines import Engine, Method
+from .engines import LearnersEngine, Method
 from .learners import Learners, State
 from .query_rules import Accepting, Randomised, Rule, Seen
-from .rollback import Restorable
 
 
-class Sampler(Engine):
+class Sampler(LearnersEngine):
     """Learners that ask for labels by a rule, and learn what they are told.
 
     Classes exclude each other: one label is asked for, that of the row, where half the difference
@@ -38,8 +37,8 @@ class Sampler(Engine):
     """
 
     def __init__(self, learners: Learners, rule: Rule, *, exclusive: bool) -> None:
-        self._learners, self.rule, self.exclusive = learners, rule, exclusive
-        self._rounds = 0
+        super().__init__(learners)
+        self.rule, self.exclusive = rule, exclusive
         self._open = 0  # rows that were asked about, and have no answer yet
         self.asked, self.offered = 0, 0
         self.labels = np.zeros(1 if exclusive else learners.columns, np.int64)
@@ -47,17 +46,6 @@ class Sampler(Engine):
         self._energies = np.zeros(learners.columns)
         self._log_determinants = np.zeros(learners.columns)
         self._updates = np.zeros(learners.columns, np.int64)
-
-    def parts(self) -> tuple[Restorable, ...]:
-        return (self._learners,)
-
-    @property
-    def learners(self) -> Learners:
-        return self._learners
-
-    @property
-    def rounds(self) -> int:
-        return self._rounds
 
     # --- asking ---
 
@@ -220,9 +208,6 @@ class Sampler(Engine):
         self._energies = np.append(self._energies, 0.0)
         self._log_determinants = np.append(self._log_determinants, 0.0)
         self._updates = np.append(self._updates, 0)
-
-    def add_features(self, at: int, count: int) -> None:
-        self._learners.add_features(at, count)
 
     def count_as(self, other: Sampler) -> None:
         """Have seen and asked as much as another one, which has learned the same."""

@@ -150,8 +150,6 @@ class Reader:
             refuse(where, f"{name!r} is not known, or there are too many objects")
         inside = f"{where}." if where else ""
         parameters = self._named(fields.take("parameters", dict), f"{inside}parameters", depth)
-        for retired in known.retired:
-            parameters.pop(retired, None)
         unknown = set(parameters) - set(known.names())
         if unknown:
             refuse(where, f"{name} has no parameters {sorted(unknown)}: upgrade squareone")

@@ -86,8 +86,7 @@ def known(name: str) -> Known | None:
     if name in _ESTIMATORS:
         kind: Any = _ESTIMATORS[name]
         spare = [parameter for parameter in _SPARE if parameter in kind._parameter_constraints]
-        retired = getattr(kind, "_retired_parameters", ())
-        return Known(kind, _learned, _relearn, tuple(spare), retired=retired)
+        return Known(kind, _learned, _relearn, tuple(spare))
     if name in _TRANSFORMERS:
         transformer: Any = _TRANSFORMERS[name]
         return Known(transformer, _learned, _relearn, transformer._spare_parameters)

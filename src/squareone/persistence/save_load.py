@@ -215,9 +215,12 @@ def _from_file(tree: Any, reader: Reader) -> tuple[Any, Fields | None]:
         if number != FORMAT:
             from ..version import __version__
 
+            writer = f"squareone {versions.get('squareone')}"
+            again = f"fit the model again and save it, or load it with {writer}"
             msg = (
-                f"it has format {number}, written by squareone {versions.get('squareone')}, and "
-                f"squareone {__version__} reads format {FORMAT}: upgrade squareone"
+                f"it has format {number}, written by {writer}, and "
+                f"squareone {__version__} reads format {FORMAT}: "
+                f"{'upgrade squareone' if number > FORMAT else again}"
             )
             raise FileFormatError(msg)
         node = header.take("object", dict)

@@ -82,8 +82,6 @@ class Known:
         Raises where an object cannot be written although all its parameters can.
     attributes : tuple of str
         Parameters of a class that has no ``get_params``: they are attributes of the same name.
-    retired : tuple of str
-        Parameters that older files have, and the class no longer.
     """
 
     kind: type[Any]
@@ -92,7 +90,6 @@ class Known:
     spare: tuple[str, ...] = ()
     refuse: Callable[[Any], object] = bool
     attributes: tuple[str, ...] = ()
-    retired: tuple[str, ...] = ()
 
     def parameters(self, value: Any) -> dict[str, Any]:
         """The parameters of an object of this class."""

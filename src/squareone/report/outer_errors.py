@@ -33,8 +33,6 @@ _GROUPED_ROWS = 20_000
 _TREE_ROWS = 200_000
 # Parts of the outer rows of which each is covered by intervals from the others.
 _COVERAGE_PARTS = 5
-#: The rival beside guessing.
-TREES = "boosted trees (scikit-learn's histogram gradient boosting, default settings)"
 
 
 @dataclass

@@ -338,6 +338,13 @@ def some_rows(X: Any, numbers: Array) -> Any:
     return StreamSubset(X, numbers) if isinstance(X, Stream) else X[numbers]
 
 
+def kept_rows(X: Any, kept: Array, given: bool) -> Any:
+    """The rows of a fit that count, ``kept`` (m,); with their columns of a ``given`` matrix K."""
+    if kept.size == X.shape[0]:
+        return X
+    return X[np.ix_(kept, kept)] if given else some_rows(X, kept)
+
+
 def _view(rows: Stream, make: Callable[[Rows], Rows], changed: dict[str, Any]) -> Stream:
     return TransformedStream(rows, make, **changed)
 

@@ -166,12 +166,20 @@ def _check(kernel: Any, power: float, rounds: int) -> None:
         raise ValueError(msg)
 
 
+def column_spreads(Y: Array, weights: Array | None) -> Array:
+    """Standard deviations (t,) of target columns (n, t), by which each counts alike in a metric.
+
+    One where a column is constant.
+    """
+    squares = np.square(Y - np.average(Y, axis=0, weights=weights))
+    spreads = np.sqrt(np.average(squares, axis=0, weights=weights))
+    return np.where(spreads > 0, spreads, 1.0)
+
+
 def _standardised(Y: Array, weights: Array | None) -> Array:
     """Columns of mean zero and variance one, or zeros."""
     Y = np.asarray(Y, np.float64)
-    Y = Y - np.average(Y, axis=0, weights=weights)
-    spreads = np.sqrt(np.average(Y**2, axis=0, weights=weights))
-    return Y / np.where(spreads > 0, spreads, 1.0)
+    return (Y - np.average(Y, axis=0, weights=weights)) / column_spreads(Y, weights)
 
 
 def _some_rows(n: int, rng: np.random.RandomState | None) -> Array:

@@ -403,6 +403,15 @@ class Factor(ABC):
                 scaled = scaled / unit
         return np.minimum(scaled, np.finfo(np.float64).max)
 
+    def in_user_units(self, square: float) -> float:
+        """A square of what was factored as the user's λ would see it; at most the largest number.
+
+        The other way round than :meth:`scaled`.
+        """
+        for unit in self.alpha_units:
+            square *= unit
+        return min(square, float(np.finfo(np.float64).max))
+
     def chunks(self, alphas: Array, *, held: bool) -> list[Array]:
         """``alphas`` (L,) in the pieces in which they are best asked for.
 

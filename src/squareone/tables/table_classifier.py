@@ -7,10 +7,9 @@ from typing import Any, ClassVar, Self
 
 from ..arrays import Array
 from ..estimators import RLSClassifier
-from ..fitting.request import FitRequest, KernelSearch
+from ..fitting.request import FitRequest
 from ..fitting.result import FitResult
 from ..kernels import Kernel
-from ..persistence import Fields
 from ..planning import Plan
 from ..targets import Coding
 from .table_encoder import TableEncoder
@@ -21,6 +20,7 @@ from .table_fit import (
     restore_table,
     search_of,
     table_state,
+    tags_of_tables,
 )
 
 
@@ -213,24 +213,14 @@ class TableClassifier(RLSClassifier):
     def _request(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> FitRequest:
         return request_of(self, X, y, sample_weight, groups, "classification")
 
-    def _kernel_search(self) -> KernelSearch:
-        return search_of(self)
-
     def _remember(self, request: FitRequest, record: FitResult, plan: Plan) -> None:
         remember_encoder(self, request, record)
         super()._remember(request, record, plan)
 
-    def _rows(self, X: Any) -> Array:
-        return encoded_rows(self, X)
-
-    def _features_state(self) -> dict[str, Any]:
-        return table_state(self)
-
-    def _restore_features(self, found: Fields, d: int) -> None:
-        restore_table(self, found, d)
+    _kernel_search = search_of
+    _rows = encoded_rows
+    _features_state = table_state
+    _restore_features = restore_table
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = tags.input_tags.string = tags.input_tags.categorical = True
-        tags.input_tags.sparse = tags.input_tags.pairwise = False
-        return tags
+        return tags_of_tables(super().__sklearn_tags__())

@@ -172,6 +172,13 @@ def encoded_rows(estimator: Any, X: Any) -> Array:
     return rows.astype(estimator._recorded().model.dtype, copy=False)
 
 
+def tags_of_tables(tags: Any) -> Any:
+    """scikit-learn's tags of an estimator, for one that takes tables."""
+    tags.input_tags.allow_nan = tags.input_tags.string = tags.input_tags.categorical = True
+    tags.input_tags.sparse = tags.input_tags.pairwise = False
+    return tags
+
+
 def table_state(estimator: Any) -> dict[str, Any]:
     """What a file has beside the fit."""
     names = getattr(estimator, "feature_names_in_", None)

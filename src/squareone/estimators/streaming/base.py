@@ -70,8 +70,6 @@ class Streaming(FittedEstimator):
 
     #: Reads y: see :mod:`~squareone.estimators.streaming.target_reading`.
     _reading: ClassVar[Any]
-    #: Parameters that files of streams may still have.
-    _retired_parameters: ClassVar[tuple[str, ...]] = ("sketch_size",)
     #: What the last ``fit`` has shown, beside what was learned.
     _shown_attributes: ClassVar[tuple[str, ...]] = ()
 
@@ -303,8 +301,6 @@ class Streaming(FittedEstimator):
         with found.inner("record") as fields:
             # checked as parameters are: those that the estimator has now may be others
             parameters = fields.take("started", dict)
-            for retired in self._retired_parameters:
-                parameters.pop(retired, None)
             started = type(self)(**parameters)
             started._check_parameters()
             d = fields.take("n_features", int)

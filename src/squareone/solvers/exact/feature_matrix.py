@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator
+from copy import copy
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -14,6 +16,7 @@ from ...kernels.tiles import kernel_matrix, kernel_rectangle
 from ...rows import DenseRows, Rows, rows_of
 from ...rows.base import row_blocks
 from ...rows.block_sums import group_rows
+from ..basis_factor import BasisFactor
 from .symmetric_system import SymmetricSystem
 from .weighting import Weighting
 
@@ -58,12 +61,6 @@ class CentredRows:
     def alpha_units(self) -> tuple[float, ...]:
         """What λ has to be divided by for these rows."""
         return self.unit, self.unit, self.weighting.unit
-
-    def in_user_units(self, square: float) -> float:
-        """A square of these rows as the user's λ would see it; at most the largest number."""
-        for unit in self.alpha_units:
-            square *= unit
-        return min(square, float(np.finfo(np.float64).max))
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -236,6 +233,24 @@ class CentredRows:
             coef, there = np.zeros((self.width, coef.shape[1]), coef.dtype), coef
             coef[self.occupied] = there
         return coef, intercepts
+
+
+class FeatureFactor(BasisFactor):
+    """A factorisation of the features of rows; it sees other targets without another one."""
+
+    rows: CentredRows
+    means: Array
+    takes_rows = True
+
+    @abstractmethod
+    def _project(self) -> None:
+        """The basis' view of the targets, and what it does not see of them."""
+
+    def for_targets(self, Y: Array) -> Self:
+        other = copy(self)
+        other.targets, other.means = self.weighting.targets(Y)
+        other._project()
+        return other
 
 
 def centred_products(V: Array, mean: Array, unit: float, block: Rows, root: Array | None) -> Array:

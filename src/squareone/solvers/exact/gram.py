@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from copy import copy
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -35,14 +34,14 @@ from ..cost_counts import (
     row_visits,
     scoring_stage,
 )
-from .feature_matrix import CentredRows, centred_products
+from .feature_matrix import CentredRows, FeatureFactor, centred_products
 from .folds import errors_of_thin_basis
 from .ridge import RidgeFactor
 from .spectral import SpectralFactor, spectral_cost
 from .symmetric_system import SymmetricSystem
 
 
-class GramFactor(RidgeFactor):
+class GramFactor(FeatureFactor, RidgeFactor):
     """The features are those of the rows, X̃.
 
     For n > d and features in good condition: forming a Gram matrix squares the condition, and
@@ -61,18 +60,11 @@ class GramFactor(RidgeFactor):
         self.axes = np.ascontiguousarray(vectors.astype(self.targets.dtype))
         self._project()
         self.alpha_units = rows.alpha_units
-        self.largest = self.rounded = rows.in_user_units(float(np.max(self.squares, initial=0.0)))
+        self.largest = self.rounded = self.in_user_units(float(np.max(self.squares, initial=0.0)))
 
     def _project(self) -> None:
-        """The axes' view of the targets."""
         self.projections = self.axes.T @ self.rows.transposed_times(self.targets)
         self._set_base()
-
-    def for_targets(self, Y: Array) -> GramFactor:
-        other = copy(self)
-        other.targets, other.means = self.weighting.targets(Y)
-        other._project()
-        return other
 
     @classmethod
     def build(cls, problem: SolverInput, system: SymmetricSystem | None) -> Factor:

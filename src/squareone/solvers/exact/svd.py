@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from copy import copy
-
 import numpy as np
 
 from ...arrays import Array
 from ...decompositions import BlockedQR, longest_part, svd
-from ..basis_factor import BasisFactor, gram_by_blocks, shrinkage
+from ..basis_factor import gram_by_blocks, shrinkage
 from ..contract import Candidate, SolverInput, Task, Work
 from ..cost_counts import columns_of, counted, during, path_numbers, path_work
-from .feature_matrix import CentredRows
+from .feature_matrix import CentredRows, FeatureFactor
 from .folds import errors_of_square_basis, errors_of_thin_basis
 from .symmetric_system import SymmetricSystem
 
 
-class SvdFactor(BasisFactor):
+class SvdFactor(FeatureFactor):
     """X̃ = USVᵀ; r = (ỹ − UUᵀỹ) + U λ/(S² + λ) Uᵀỹ, 1 − h = (1 − ΣU²) + U²·λ/(S² + λ).
 
     The condition of the features enters once, not squared as in a Gram matrix: right down to
@@ -40,19 +38,12 @@ class SvdFactor(BasisFactor):
         self.alpha_units = rows.alpha_units
         self.squares = np.square(self.singular)
         self._project()
-        self.largest = self.rounded = rows.in_user_units(float(np.max(self.squares, initial=0.0)))
+        self.largest = self.rounded = self.in_user_units(float(np.max(self.squares, initial=0.0)))
 
     def _project(self) -> None:
-        """The basis' view of the targets, and what it does not see of them."""
         self.projections = self.vectors.T @ self.targets
         if not self.wide:
             self.base_residuals = self.targets - self.vectors @ self.projections
-
-    def for_targets(self, Y: Array) -> SvdFactor:
-        other = copy(self)
-        other.targets, other.means = self.weighting.targets(Y)
-        other._project()
-        return other
 
     @classmethod
     def build(cls, problem: SolverInput, system: SymmetricSystem | None) -> SvdFactor:
@@ -120,8 +111,6 @@ class SvdFactor(BasisFactor):
         gains = self.singular[:, None] / (self.squares[:, None] + self.scaled(alphas))
         gains = gains.astype(self.singular.dtype)
         return self.rows.hyperplane(self.axes @ (self.projections * gains), self.means)
-
-    takes_rows = True
 
     def gains(self, alpha: float) -> Array:
         return (self.singular * self._shrunk(alpha)).astype(self.singular.dtype)

@@ -12,6 +12,7 @@ dropped because it depends on others, it brings back what these take away.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -113,6 +114,23 @@ class CenterRows:
     def staying(self, removed: Array) -> Array:
         """Positions, among the centers asked for, of those that are none of the rows removed."""
         return np.flatnonzero(~np.isin(self.asked, removed))
+
+
+def moves_by_column(
+    sensitivities: Array, errors: Array, places: Array, further: Array
+) -> Callable[[int], Array]:
+    """f(x) − f_{−i}(x) at new rows x, for a target column: j → (q, m).
+
+    From sensitivities (q, m) times errors (q, t), but for rows at ``places`` (p,) that are centers:
+    these have moves (p, m, t) of their own.
+    """
+
+    def of_column(j: int) -> Array:
+        change = sensitivities * errors[:, j, None]
+        change[places] = further[:, :, j]
+        return change
+
+    return of_column
 
 
 class CenterRemoval:

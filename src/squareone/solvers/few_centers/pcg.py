@@ -36,13 +36,12 @@ from .center_costs import (
     needs_rows,
     sized_candidate,
 )
-from .center_removal import CenterRemoval, CenterRows
+from .center_removal import CenterRemoval, CenterRows, moves_by_column
 from .conjugate_gradients import Progress, conjugate_gradients
-from .dropped_centers import lost_energy
 from .normal_passes import NormalPasses
 from .pcg_leverages import PROBES, PcgLeverages
 from .preconditioner import Preconditioner
-from .rectangle import RectangleFactor, rectangle_of_some
+from .rectangle import CenterFactor
 
 #: Rows of the preconditioner, in multiples of the centers; steps that are expected at one λ.
 PRECONDITIONED_BY, ITERATIONS = 4, 10
@@ -52,7 +51,7 @@ _DOF_ROWS = 2048
 _TRACE_ROWS = 10_000
 
 
-class PcgFactor(Factor):
+class PcgFactor(CenterFactor):
     """(Z̃ᵀZ̃ + λ)a = Z̃ᵀỹ with z(x) = L⁻¹k(x): the same solution as ``rectangle`` has.
 
     Every step is one pass over the rows, whose kernel values are made, used and forgotten. Each λ
@@ -81,7 +80,6 @@ class PcgFactor(Factor):
         Keeps solutions on the way, and gives back those of an earlier attempt.
     """
 
-    takes_rows = True
     many_at_once = False
 
     def __init__(
@@ -111,7 +109,7 @@ class PcgFactor(Factor):
         self._right = self._passes.transposed(self.targets)
         self.alpha_units = (basis.unit, weighting.unit)
         self._top = self._preconditioner.largest()
-        self.largest = self.rounded = self._top * basis.unit * weighting.unit
+        self.largest = self.rounded = self.in_user_units(self._top)
         self._conditions: dict[float, float] = {}
         self.iterations, self.residual, self.shortfall = 0, np.nan, 0.0
         self._keeper = keeper or Forgetful()
@@ -139,15 +137,6 @@ class PcgFactor(Factor):
         if isinstance(problem.alpha, float):
             factor.solution(problem.alpha)
         return factor
-
-    @property
-    def coefficient_points(self) -> CenterBasis | None:
-        return self.centers
-
-    def of_some_rows(self, Y: Array, some: Array, most_centers: int) -> RectangleFactor:
-        return rectangle_of_some(
-            self.centers, self.rows, self.weighting, self.center_rows, Y, some, most_centers
-        )
 
     def _prepared(self, shift: Array | None) -> Preconditioner:
         """From random rows of positive weight."""
@@ -341,14 +330,6 @@ class PcgFactor(Factor):
         return PcgFactor(basis, self.rows, self._Y, weighting, rows[stay], self.limits, self._seed)
 
     @property
-    def dropped_centers(self) -> Array:
-        return self.centers.dropped
-
-    @property
-    def lost_energy(self) -> float:
-        return lost_energy(self.centers, self.rows, self.weighting)
-
-    @property
     def explained_trace(self) -> float:
         """The share of Σ k(x, x) that the centers explain, over at most 10,000 random rows."""
         size = min(self.n, _TRACE_ROWS)
@@ -428,13 +409,7 @@ class PcgFactor(Factor):
         sensitivities = self._sensitivities(solved, some)
         places, own = self.center_rows.among(asked)
         further = self._moves_of_centers(alpha, asked[places], own, solved, sensitivities[places])
-
-        def of_column(j: int) -> Array:
-            change = sensitivities * errors[:, j, None]
-            change[places] = further[:, :, j] * unit
-            return change
-
-        return of_column
+        return moves_by_column(sensitivities, errors, places, further * unit)
 
     def _moves_of_centers(
         self, alpha: float, rows: Array, own: Array, solved: Array, sensitivities: Array

@@ -35,7 +35,7 @@ from .center_costs import (
     separate_sums_work,
     sized_candidate,
 )
-from .center_removal import CenterRemoval, CenterRows, errors_without_rows
+from .center_removal import CenterRemoval, CenterRows, errors_without_rows, moves_by_column
 from .deflation import Deflation
 from .dropped_centers import lost_energy
 from .feature_sums import FeatureSums, JointSums
@@ -56,7 +56,55 @@ LARGE = 1024
 KEPT_BYTES = 536_870_912
 
 
-class RectangleFactor(RidgeFactor):
+class CenterFactor(Factor):
+    """A factorisation over a few centers, to which the coefficients belong.
+
+    Attributes
+    ----------
+    centers : CenterBasis
+    rows : Rows
+        All rows (n, d).
+    center_rows : CenterRows
+        Which of the rows each center is.
+    """
+
+    centers: CenterBasis
+    rows: Rows
+    center_rows: CenterRows
+    takes_rows = True
+
+    @property
+    def coefficient_points(self) -> CenterBasis | None:
+        return self.centers
+
+    @property
+    def dropped_centers(self) -> Array:
+        return self.centers.dropped
+
+    @property
+    def lost_energy(self) -> float:
+        return lost_energy(self.centers, self.rows, self.weighting)
+
+    def of_some_rows(self, Y: Array, some: Array, most_centers: int) -> RectangleFactor:
+        """A rectangle, whose centers are ``most_centers`` random ones, the same every time.
+
+        All, if there are no more. Those that are rows take part as such where they are among these.
+
+        **Cost**: that of a rectangle of s rows.
+        """
+        basis = self.centers
+        chosen = draw_rows(basis.size, most_centers, np.random.RandomState(0))
+        points = basis.points if chosen.size == basis.size else basis.points[chosen]
+        position = np.full(self.n + 1, -1)  # the last is that of a center that is no row
+        position[some] = np.arange(some.size)
+        own = position[self.center_rows.asked[basis.kept[chosen]]]
+        fewer = CenterBasis(basis.kernel, points, basis.dtype)
+        fewer.block_bytes = basis.block_bytes
+        there = self.rows if some.size == self.n else self.rows[some]
+        return RectangleFactor(fewer, there, Y, self.weighting.restricted(some), own)
+
+
+class RectangleFactor(CenterFactor, RidgeFactor):
     """min Σ w(y − b − Σ_j c_j k(x, z_j))² + λ cᵀKc over coefficients c of r centers z_j.
 
     With K = LLᵀ it is a ridge regression in the features z(x) = L⁻¹k(x), centred for the intercept:
@@ -124,15 +172,6 @@ class RectangleFactor(RidgeFactor):
             problem.center_rows,
             problem.watch_rows,
             problem.keeper,
-        )
-
-    @property
-    def coefficient_points(self) -> CenterBasis | None:
-        return self.centers
-
-    def of_some_rows(self, Y: Array, some: Array, most_centers: int) -> RectangleFactor:
-        return rectangle_of_some(
-            self.centers, self.rows, self.weighting, self.center_rows, Y, some, most_centers
         )
 
     def _choose_sums(self) -> None:
@@ -208,7 +247,7 @@ class RectangleFactor(RidgeFactor):
             self._mean += self._shift
             self._off = self._mean.astype(self.targets.dtype)
         self.alpha_units = (self.centers.unit, self.weighting.unit)
-        self.largest = self._in_user_units(float(np.max(self.squares, initial=0.0)))
+        self.largest = self.in_user_units(float(np.max(self.squares, initial=0.0)))
         self.rounded = self.largest
 
     @property
@@ -223,19 +262,6 @@ class RectangleFactor(RidgeFactor):
         found = self.centers.backward(vectors).astype(self.targets.dtype)
         self._systems.release()
         return found
-
-    def _in_user_units(self, square: float) -> float:
-        for unit in self.alpha_units:
-            square *= unit
-        return min(square, float(np.finfo(np.float64).max))
-
-    @property
-    def dropped_centers(self) -> Array:
-        return self.centers.dropped
-
-    @property
-    def lost_energy(self) -> float:
-        return lost_energy(self.centers, self.rows, self.weighting)
 
     @property
     def explained_trace(self) -> float:
@@ -381,13 +407,7 @@ class RectangleFactor(RidgeFactor):
         removal = CenterRemoval.of(self, alphas, A, own, complements)
         reach = (self.axes[own] * self.gains(alpha)) @ self.view(queries)
         further = removal.moves(reach, sensitivities[places], fixed, root)
-
-        def of_column(j: int) -> Array:
-            change = sensitivities * errors[:, j, None]
-            change[places] = further[:, :, j] * unit
-            return change
-
-        return of_column
+        return moves_by_column(sensitivities, errors, places, further * unit)
 
     def at(self, alphas: Array, rows: Array) -> tuple[Array, Array, Array]:
         """Basis (m, k), residuals (m, t, L) and complements (m, L) of some rows (m,)."""
@@ -410,34 +430,6 @@ class RectangleFactor(RidgeFactor):
         """
         eps = float(np.finfo(self._sum_type).eps)
         return super().error_estimate(alpha) + eps * (self._amplified - 1.0)
-
-
-def rectangle_of_some(
-    basis: CenterBasis,
-    rows: Rows,
-    weighting: Weighting,
-    center_rows: CenterRows,
-    Y: Array,
-    some: Array,
-    most: int,
-) -> RectangleFactor:
-    """A rectangle of the rows ``some`` (s,), ascending, alone, for targets (s, t).
-
-    Its centers are ``most`` random ones of the basis, the same every time, or all if there are no
-    more. Those that are rows take part as such where they are among these.
-
-    **Cost**: that of a rectangle of s rows.
-    """
-    n = rows.shape[0]
-    chosen = draw_rows(basis.size, most, np.random.RandomState(0))
-    points = basis.points if chosen.size == basis.size else basis.points[chosen]
-    position = np.full(n + 1, -1)  # the last is that of a center that is no row
-    position[some] = np.arange(some.size)
-    own = position[center_rows.asked[basis.kept[chosen]]]
-    fewer = CenterBasis(basis.kernel, points, basis.dtype)
-    fewer.block_bytes = basis.block_bytes
-    there = rows if some.size == n else rows[some]
-    return RectangleFactor(fewer, there, Y, weighting.restricted(some), own)
 
 
 def rectangle_cost(task: Task) -> Candidate:

@@ -98,7 +98,7 @@ class KrylovFactor(Factor):
         with shared_cores():
             for _ in range(min(_FIRST_STEPS, *self.rows.shape, limits.most)):
                 self._sequence.advance()
-        self.largest = self.rows.in_user_units(self._sequence.largest)
+        self.largest = self.in_user_units(self._sequence.largest)
         # λ is compared with the rounding of these products, not of those that check the result
         coarser = float(np.finfo(dtype).eps / np.finfo(self.targets.dtype).eps)
         self.rounded = self.largest * coarser
@@ -118,7 +118,7 @@ class KrylovFactor(Factor):
         m = min(self.rows.shape)
         trace = float(self.rows.squares().sum())
         outstanding = self._sequence.above(10.0 * trace / m)
-        return self.rows.in_user_units(max(trace - outstanding, 0.0) / m)
+        return self.in_user_units(max(trace - outstanding, 0.0) / m)
 
     def _working_targets(self) -> Array:
         """ỹ (n, t) in the precision of the products, its columns of comparable size."""
