@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,9 @@ _FARTHEST = 24.0 * float(np.log(2.0))
 # Features that are named on either side.
 _NAMED = 3
 
+#: The least mean square error, over widths of a kernel, on rows (n, d) and target columns (n, t).
+Trial = Callable[[Stationary, Any, Array], float]
+
 
 def warn_of_scales(
     estimator: Any,
@@ -47,14 +51,15 @@ def warn_of_scales(
     tried: int = TRIED,
     *,
     relevance: bool = True,
+    trial: Trial | None = None,
 ) -> None:
     """Warn where features are in such different units that standardising them changes the result.
 
     Two things have to hold. The spreads of features, each measured over the rows that differ from
     its median, differ by more than a factor of 30: features of one unit do not, pixels that are
     dark in nearly all images and words that are in few documents among them. And on a few hundred
-    rows the leave-one-out error, each time at its best width and λ, is lower when features are
-    standardised.
+    rows the error on rows that are left out, each time at its best width, is lower when features
+    are standardised.
 
     Parameters
     ----------
@@ -73,12 +78,15 @@ def warn_of_scales(
         Rows of a trial; see :func:`trial_rows`.
     relevance : bool
         Whether the estimator takes ``ard=True``.
+    trial : callable, optional
+        Says what the estimator makes of rows; by default the leave-one-out error at the best λ, of
+        a fit with all of them as centers.
 
     Notes
     -----
-    **Cost**: a median for each feature of at most 2,000 rows; where spreads differ, about twenty
-    eigendecompositions of the rows that are tried, and twice that again where the first trial
-    leaves a doubt.
+    **Cost**: a median for each feature of at most 2,000 rows; where spreads differ, two trials,
+    each by default about ten eigendecompositions of the rows that are tried, and twice that again
+    where these leave a doubt.
     """
     kernel = next(_one_width_for_all(kernels), None)
     if kernel is None or kept.size < 2 or X.shape[1] < 2:
@@ -88,7 +96,8 @@ def warn_of_scales(
     known = np.flatnonzero(spreads)
     if known.size < 2 or spreads[known].max() <= _FACTOR * spreads[known].min():
         return
-    gain, seen = _mean_gain(kernel, rows, columns[chosen], estimator.fit_intercept, tried)
+    trial = trial or partial(_least_error, intercept=estimator.fit_intercept)
+    gain, seen = _mean_gain(trial, kernel, rows, columns[chosen], tried)
     if gain < max(_GAIN, _CHANCE / seen):
         return
     large = spreads > spreads.max() / _FACTOR
@@ -102,7 +111,7 @@ def warn_of_scales(
         f"the features have very different units: a {type(kernel).__name__} kernel, with one width "
         f"for all of them, sees {_named(estimator, spreads, large)}, but hardly "
         f"{_named(estimator, spreads, (spreads > 0) & ~large)}. On {seen:,} rows, standardised "
-        f"features lower the leave-one-out error (root mean square) by {gain:.0%}. "
+        f"features lower the error on left-out rows (root mean square) by {gain:.0%}. "
         f"{remedy}, with StandardScaler from sklearn.preprocessing{each}",
         ScaleWarning,
         stacklevel=2,
@@ -191,20 +200,20 @@ def _least_rows(n: int) -> int:
 
 
 def _mean_gain(
-    kernel: Stationary, X: Any, columns: Array, intercept: bool, tried: int
+    trial: Trial, kernel: Stationary, X: Any, columns: Array, tried: int
 ) -> tuple[float, int]:
     """The mean gain of a few trials, until there is no doubt, and the rows they have seen."""
     gains: list[float] = []
     for start in range(0, max(1, X.shape[0] - tried + 1), tried)[:_TRIALS]:
         part = slice(start, start + tried)
-        gains.append(_gain(kernel, X[part], columns[part], intercept))
+        gains.append(_gain(trial, kernel, X[part], columns[part]))
         if abs(np.mean(gains)) > _CLEAR:
             break
     return float(np.mean(gains)), min(tried * len(gains), X.shape[0])
 
 
-def _gain(kernel: Stationary, X: Any, columns: Array, intercept: bool) -> float:
-    """The share by which standardised features lower the leave-one-out error; below zero: raise it.
+def _gain(trial: Trial, kernel: Stationary, X: Any, columns: Array) -> float:
+    """The share by which standardised features lower the error of a trial; below zero: raise it.
 
     Root mean square errors, of target columns (n, t) in units of their own spread.
     """
@@ -215,7 +224,7 @@ def _gain(kernel: Stationary, X: Any, columns: Array, intercept: bool) -> float:
         return 0.0
     Y = (Y - Y.mean(axis=0)) / Y.std(axis=0)
     X = X.astype(np.float64)
-    as_they_are = _least_error(kernel, X, Y, intercept)
+    as_they_are = trial(kernel, X, Y)
     if not 0 < as_they_are < np.inf:
         return 0.0
     from sklearn.preprocessing import StandardScaler  # imported late: most fits never need it
@@ -223,7 +232,7 @@ def _gain(kernel: Stationary, X: Any, columns: Array, intercept: bool) -> float:
     rows = rows_of(X)
     deviations = StandardScaler(with_mean=not rows.sparse).fit(X).scale_
     standardised = rows.standardised(rows.origin(rows.mean()), deviations).X
-    return 1.0 - float(np.sqrt(_least_error(kernel, standardised, Y, intercept) / as_they_are))
+    return 1.0 - float(np.sqrt(trial(kernel, standardised, Y) / as_they_are))
 
 
 def _least_error(kernel: Stationary, X: Any, Y: Array, intercept: bool) -> float:
