@@ -93,24 +93,21 @@ def warn_of_scales(
         return
     rows, chosen = _some_rows(X, kept)
     spreads = feature_spreads(rows)
-    known = np.flatnonzero(spreads)
-    if known.size < 2 or spreads[known].max() <= _FACTOR * spreads[known].min():
+    if not _apart(spreads):
         return
     trial = trial or partial(_least_error, intercept=estimator.fit_intercept)
     gain, seen = _mean_gain(trial, kernel, rows, columns[chosen], tried)
     if gain < max(_GAIN, _CHANCE / seen):
         return
-    large = spreads > spreads.max() / _FACTOR
     remedy = f"Use make_pipeline(StandardScaler(), {type(estimator).__name__}(...))"
     if isinstance(X, Stream):
         remedy = "Open them with transformer=StandardScaler().fit(some_rows)"
     each = ", or a width for every feature, Gaussian(ard=True)" * (
         relevance and not rows_of(X).sparse
     )
+    names = getattr(estimator, "feature_names_in_", None)
     warnings.warn(
-        f"the features have very different units: a {type(kernel).__name__} kernel, with one width "
-        f"for all of them, sees {_named(estimator, spreads, large)}, but hardly "
-        f"{_named(estimator, spreads, (spreads > 0) & ~large)}. On {seen:,} rows, standardised "
+        f"{_described(kernel, spreads, names)}. On {seen:,} rows, standardised "
         f"features lower the error on left-out rows (root mean square) by {gain:.0%}. "
         f"{remedy}, with StandardScaler from sklearn.preprocessing{each}",
         ScaleWarning,
@@ -118,12 +115,68 @@ def warn_of_scales(
     )
 
 
-def _named(estimator: Any, spreads: Array, which: Array) -> str:
+def one_width_for_all(kernel: Kernel) -> bool:
+    """Whether it is a function of the distance with one width for all features, or has that."""
+    return next(_one_width_for_all([kernel]), None) is not None
+
+
+def warn_of_stream_scales(kernel: Kernel, X: Any, names: Sequence[Any] | None) -> None:
+    """Warn where features of the first rows of a stream have very different units.
+
+    There is no trial: with λ given and a width for all features, what hardly counts in a distance
+    stays unseen.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        A warning is for one that :func:`one_width_for_all` is true of.
+    X : array (n, d) or CSR matrix
+        The first rows.
+    names : sequence or None
+        Of the features.
+
+    Notes
+    -----
+    **Cost**: a median for each feature.
+    """
+    term = next(_one_width_for_all([kernel]), None)
+    if term is None or X.shape[0] < 2 or X.shape[1] < 2:
+        return
+    spreads = feature_spreads(X)
+    if _apart(spreads):
+        each = (
+            "" if hasattr(X, "indptr") else ", or start with a width for every feature, sigma=[...]"
+        )
+        warnings.warn(
+            f"{_described(term, spreads, names)}, in the first {X.shape[0]:,} rows. Standardise "
+            "rows before they are learned, with StandardScaler().fit(some_rows) from "
+            f"sklearn.preprocessing{each}",
+            ScaleWarning,
+            stacklevel=2,
+        )
+
+
+def _apart(spreads: Array) -> bool:
+    """Whether those that are known differ by more than features of one unit do."""
+    known = spreads[spreads > 0]
+    return known.size > 1 and bool(known.max() > _FACTOR * known.min())
+
+
+def _described(kernel: Stationary, spreads: Array, names: Sequence[Any] | None) -> str:
+    """Which features a kernel sees, and which it hardly does."""
+    large = spreads > spreads.max() / _FACTOR
+    return (
+        f"the features have very different units: a {type(kernel).__name__} kernel, with one width "
+        f"for all of them, sees {_named(names, spreads, large)}, but hardly "
+        f"{_named(names, spreads, (spreads > 0) & ~large)}"
+    )
+
+
+def _named(names: Sequence[Any] | None, spreads: Array, which: Array) -> str:
     """A few features by name, with their spreads: the most extreme ones first."""
     features = np.flatnonzero(which)
     order = np.argsort(spreads[features], kind="stable")
     features = features[order[::-1] if which[np.argmax(spreads)] else order]
-    names = getattr(estimator, "feature_names_in_", None)
     parts: list[str] = []
     for j in features[:_NAMED]:
         name = f"column {j}" if names is None else repr(str(names[j]))
