@@ -176,7 +176,11 @@ class StreamLearner(Restorable):
         """An empty memory of values, where probabilities are made of them."""
         if not isinstance(self.targets, ClassTargets):
             return None
-        return RecentValues(columns, exclusive=not self.targets.multilabel and columns > 1)
+        return RecentValues(
+            columns,
+            exclusive=not self.targets.multilabel and columns > 1,
+            offsets=not (self.settings.intercept and self.settings.method.every_row),
+        )
 
     # --- all or nothing ---
 
