@@ -25,6 +25,7 @@ from ..arrays import (
     triangular_inverse,
 )
 from .box_newton import BoxPoint
+from .certificates import best_intercept
 from .column_solution import ColumnSolution, solve_column
 from .kernel_systems import FeatureSystem, KernelSystem
 
@@ -108,11 +109,15 @@ class Tableau:
         B = self.B
         P = self.system.block(B, B)
         P[np.diag_indices(B.size)] += self.shift[B]
+        self._cross = self.system.block(B, self.N)  # K_BN
+        # T_NB (|N|, |B|): K_NB P. By the factor: where K_BB is singular, P is large, and a product
+        # with it would leave the rounding of that
+        self.E = np.empty((self.N.size, 0))
         if B.size:
             cholesky(P)
+            self.E = np.ascontiguousarray(cholesky_solve(P, self._cross).T)
             positive_inverse(P)
             copy_triangle(P, to_upper=True)
-        self._cross = self.system.block(B, self.N)  # K_BN
         self._u, self._s = np.zeros(B.size), 1.0
         if self.bordered:
             ones = P.sum(axis=1)
@@ -120,10 +125,8 @@ class Tableau:
             self._u = ones / self._s
             P -= np.outer(ones, self._u)
         self.P = P
-        # T_NB (|N|, |B|): K_NB P, and the row of the intercept
-        self.E = self._cross.T @ P
-        if self.bordered:
-            self.E += self._u
+        if self.bordered:  # and the row of the intercept
+            self.E += np.outer(1.0 - self.E.sum(axis=1), self._u)
 
     def columns(self, rows: Array) -> Array:
         """T of some rows, each as a row of (k, n)."""
@@ -157,10 +160,6 @@ class Tableau:
         free = self.free[rows]
         moves[free] = moves[free] / own[free]
         return moves
-
-    def value(self, row: int, gradient: float) -> float:
-        """f(x) + b of a row whose coefficient is zero, from its g."""
-        return float(gradient + self.signs[row] + self.shift[row] * self.anchor[row])
 
 
 def estimated_values(system: KernelSystem, solution: ColumnSolution) -> Array:
@@ -254,42 +253,106 @@ def left_out_values(
     """Exact leave-one-out values (n,) of a solution that is exact to rounding.
 
     Rows without a coefficient keep their value. The others are moved out along the tableau, all at
-    once; where a row changes its set by that, pivots follow; where these fail, the problem without
-    the row is solved.
+    once; where a row changes its set by that, pivots follow. The gap of what these leave is taken
+    from products with K; where it is not small, the problem without the row is solved.
 
-    **Cost**: the tableau, 2|N||B|·|SV| flops for rows at a bound, and some passes over the rows for
-    each one whose set changes.
+    **Cost**: the tableau, 4|N||B|·|SV| flops, and some passes over the rows for each one whose set
+    changes.
     """
     problem, point = solution.problem, solution.point
     values = point.values + point.intercept
     gap = (solution.certificate.primal - solution.certificate.dual) / (2.0 * problem.alpha)
     radius = _radius(max(gap, 0.0), solution.certificate.primal / (2.0 * problem.alpha), system)
-    if problem.intercept:
-        radius = np.full(system.n, np.nan)
     free, full = solution.sets()
-    supports = np.flatnonzero(free | full)
+    supports = np.flatnonzero(free | full | (point.coefficients != 0))
     unsettled: list[int] = []
     anew = supports.tolist()
     if not problem.intercept or np.count_nonzero(free) > 1:
         tableau = Tableau(system, solution)
-        anew = []
-        for part in blocks(supports.size, max(1, _BLOCK_NUMBERS // system.n)):
-            rows = supports[part]
-            found, radii, kept = _screen(tableau, rows)
-            values[rows[kept]] = found[kept]
-            radius[rows[kept]] = radii[kept]
-            unsettled += rows[~kept].tolist()
+        found = _Settled(tableau, values, radius)
+        for part in blocks(supports.size, found.most):
+            unsettled += _screen(tableau, supports[part], found).tolist()
         for row in unsettled:
-            found_row = _pivots(tableau, row)
-            if found_row is None:
-                anew.append(row)
+            sizes = _pivots(tableau, row)
+            if sizes is None:
+                found.anew.append(row)
             else:
-                values[row], radius[row] = found_row
+                found.add(row, sizes)
             tick()
+        found.flush()
+        anew = found.anew
     for row in anew:
         values[row], radius[row] = _solved_without(system, solution, row)
         tick()
+    if problem.intercept:
+        radius[:] = np.nan
     return LeftOutValues(values, radius, len(unsettled), len(anew))
+
+
+class _Settled:
+    """Solutions without a row, collected until a product with K of all of them is worth it.
+
+    Their values and gaps come from that product, and not from the tableau: where K of the free rows
+    is singular, that has lost digits. Rows with a gap that is not small are in ``anew``.
+    """
+
+    def __init__(self, tableau: Tableau, values: Array, radius: Array) -> None:
+        self.tableau, self.values, self.radius = tableau, values, radius
+        self.most = max(1, _BLOCK_NUMBERS // tableau.n)
+        self.anew: list[int] = []
+        self._rows: list[int] = []
+        self._sizes: list[Array] = []
+
+    def add(self, row: int, sizes: Array) -> None:
+        """yβ (n,) without ``row``."""
+        self._rows.append(row)
+        self._sizes.append(sizes)
+        if len(self._rows) >= self.most:
+            self.flush()
+
+    def flush(self) -> None:
+        """Look at what was added."""
+        if self._rows:
+            self.look(np.array(self._rows), np.stack(self._sizes))
+        self._rows, self._sizes = [], []
+
+    def look(self, rows: Array, A: Array) -> None:
+        """Values and radii of ``rows`` (k,), for yβ (k, n) without each of them: overwritten."""
+        tableau = self.tableau
+        problem, point, signs = tableau.problem, tableau.point, tableau.signs
+        upper = tableau.upper
+        np.maximum(A, 0.0, out=A)
+        np.minimum(A, upper, out=A)
+        at = np.arange(rows.size)
+        A[at, rows] = 0.0
+        V = tableau.system.products(A * signs - point.coefficients)
+        V += point.values
+        square = np.einsum("ij,ij->i", A, V * signs)
+        if problem.intercept:
+            V += self._intercepts(rows, V)[:, None]
+        self.values[rows] = V[at, rows]
+        V *= -signs
+        V += 1.0
+        slack = np.maximum(V, 0.0, out=V)
+        slack[at, rows] = 0.0
+        dual = A.sum(axis=1)
+        if problem.squared:
+            primal = np.square(slack) @ (problem.weights / (2.0 * problem.alpha)) + square
+            primal += 0.5 * (np.square(A) @ problem.ridge)
+        else:
+            primal = slack @ upper + square
+        gap = np.maximum(primal - dual, 0.0)
+        if problem.intercept:  # Σβ = 0 but for what the bounds have cut off
+            gap += np.abs(A @ signs) * np.abs(point.intercept)
+        scale = primal + dual
+        radius = np.sqrt((gap + 1e-14 * tableau.n * scale) * tableau.system.diagonal[rows])
+        self.radius[rows] = radius
+        self.anew += rows[~(gap <= _REFIT_TOLERANCE * scale)].tolist()
+
+    def _intercepts(self, rows: Array, V: Array) -> Array:
+        problem = self.tableau.problem
+        pairs = zip(rows, V, strict=True)
+        return np.array([best_intercept(problem.without(int(row)), v) for row, v in pairs])
 
 
 def _radius(gap: Array | float, primal: Array | float, system: KernelSystem) -> Array:
@@ -302,62 +365,31 @@ def _coefficient_scale(tableau: Tableau) -> float:
     return float(np.abs(tableau.base).max(initial=0.0))
 
 
-def _screen(tableau: Tableau, rows: Array) -> tuple[Array, Array, Array]:
-    """Values, radii and whether no other row changes its set, for ``rows`` (k,) left out."""
+def _screen(tableau: Tableau, rows: Array, found: _Settled) -> Array:
+    """Leave out ``rows`` (k,) one at a time; those by which others change their set are returned."""
     T = tableau.columns(rows)
     moves = tableau.first_moves(rows, T)
     T *= moves[:, None]
     T += tableau.state
-    at = np.arange(rows.size)
-    free = tableau.free[rows]
-    gradients = np.where(free, moves, T[at, rows])
-    values = gradients + tableau.signs[rows] + tableau.shift[rows] * tableau.anchor[rows]
-    S = T * tableau.signs
-    S[at, rows] = 0.0
+    T *= tableau.signs
+    T[np.arange(rows.size), rows] = 0.0
     small = _ROUNDING * _coefficient_scale(tableau)
     inside, full = tableau.free, tableau.full
     upper = tableau.upper[inside]
-    kept = ((S[:, inside] >= -small) & (S[:, inside] <= upper + small)).all(axis=1)
+    kept = ((T[:, inside] >= -small) & (T[:, inside] <= upper + small)).all(axis=1)
     lower = ~inside & ~full & (tableau.upper > 0)
-    kept &= (S[:, lower] >= -_ROUNDING).all(axis=1) & (S[:, full] <= _ROUNDING).all(axis=1)
-    radii = np.full(rows.size, np.nan)
-    if not tableau.problem.intercept:
-        T[at, rows] = gradients
-        settled = np.flatnonzero(kept)
-        for i in settled:
-            sets_free, sets_full = inside.copy(), full.copy()
-            sets_free[rows[i]] = sets_full[rows[i]] = False
-            radii[i] = _own_radius(tableau, int(rows[i]), T[i], sets_free, sets_full)
-    return values, radii, kept
+    kept &= (T[:, lower] >= -_ROUNDING).all(axis=1) & (T[:, full] <= _ROUNDING).all(axis=1)
+    found.look(rows[kept], _sizes(tableau, T[kept], inside, full))
+    return rows[~kept]
 
 
-def _own_radius(tableau: Tableau, row: int, z: Array, free: Array, full: Array) -> float:
-    """The radius for a row, from the gap of the problem without it.
-
-    ``z`` (n,) are coefficients where rows are free, and g elsewhere.
-    """
-    signs, problem = tableau.signs, tableau.problem
-    a = np.where(free, signs * z, np.where(full, tableau.upper, 0.0))
-    a = np.minimum(np.maximum(a, 0.0), tableau.upper)
-    a[row] = 0.0
-    gradient = np.where(free, 0.0, z)
-    margins = 1.0 + signs * (gradient - tableau.shift * (signs * a - tableau.anchor))
-    slack = np.maximum(1.0 - margins, 0.0)
-    slack[row] = 0.0
-    primal = float(a @ margins)
-    dual = float(a.sum())
-    if problem.squared:
-        w = problem.weights / (2.0 * problem.alpha)
-        primal += float(w @ (slack * slack)) + 0.5 * float(tableau.shift @ (a * a))
-    else:
-        primal += float(tableau.upper @ slack)
-    gap = max(primal - dual, 0.0)
-    total = abs(primal) + dual
-    return float(np.sqrt((gap + 1e-14 * a.size * total) * tableau.system.diagonal[row]))
+def _sizes(tableau: Tableau, seen: Array, free: Array, full: Array) -> Array:
+    """yβ: ``seen`` (…, n) where rows are free, and their bound elsewhere."""
+    return np.where(free, seen, np.where(full, tableau.upper, 0.0))
 
 
-def _pivots(tableau: Tableau, row: int) -> tuple[float, float] | None:
-    """The value and the radius of a row by changes of sets; None where they do not end.
+def _pivots(tableau: Tableau, row: int) -> Array | None:
+    """yβ (n,) without a row by changes of sets; None where they do not end.
 
     First all rows that break a condition change their set at once, which mostly ends after a few
     steps. Where it does not, the coefficient of the row is followed down to zero.
@@ -380,7 +412,7 @@ def _pivots(tableau: Tableau, row: int) -> tuple[float, float] | None:
         enters = ~free & has_condition & np.where(full, seen > _ROUNDING, seen < -_ROUNDING)
         broken = np.flatnonzero(falls | rises | enters)
         if broken.size == 0:
-            return _settled_value(tableau, row, z, free, full)
+            return _sizes(tableau, seen, free, full)
         waited = 0 if broken.size < fewest else waited + 1
         if waited > 1:
             break
@@ -390,16 +422,7 @@ def _pivots(tableau: Tableau, row: int) -> tuple[float, float] | None:
     return _followed(tableau, row)
 
 
-def _settled_value(
-    tableau: Tableau, row: int, z: Array, free: Array, full: Array
-) -> tuple[float, float]:
-    value = tableau.value(row, z[row])
-    if tableau.problem.intercept:
-        return value, np.nan
-    return value, _own_radius(tableau, row, z, free, full)
-
-
-def _followed(tableau: Tableau, row: int) -> tuple[float, float] | None:
+def _followed(tableau: Tableau, row: int) -> Array | None:
     """The same by letting the coefficient go down to zero: one row at a time changes its set.
 
     Between two changes everything moves along a line.
@@ -426,7 +449,7 @@ def _followed(tableau: Tableau, row: int) -> tuple[float, float] | None:
         )
         first = int(np.argmin(steps))
         if t + steps[first] >= 1.0:
-            return _settled_value(tableau, row, states[0] + states[1], free, full)
+            return _sizes(tableau, signs * (states[0] + states[1]), free, full)
         t += float(steps[first])
         waited = 0 if steps[first] > _NO_STEP else waited + 1
         if waited > _MOST_WAITS:  # rows that are equal may go round in circles
@@ -492,8 +515,6 @@ def _solved_without(
     problem = solution.problem.without(row)
     found = solve_column(system, problem, start, _REFIT_TOLERANCE, _NEAR)
     value = float(found.point.values[row] + found.point.intercept)
-    if problem.intercept:
-        return value, np.nan
     gap = (found.certificate.primal - found.certificate.dual) / (2.0 * problem.alpha)
     primal = found.certificate.primal / (2.0 * problem.alpha)
     return value, float(_radius(max(gap, 0.0), primal, system)[row])
