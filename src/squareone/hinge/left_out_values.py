@@ -29,8 +29,9 @@ from .certificates import best_intercept
 from .column_solution import ColumnSolution, solve_column
 from .kernel_systems import FeatureSystem, KernelSystem
 
-# The shift of the free rows for the hinge loss, as a share of the largest k(x, x).
-_SHIFT = 1e-11
+# The shift of the free rows for the hinge loss, as a share of the largest k(x, x): refinement takes
+# back what it changes, and digits that a smaller one loses where K is singular do not come back.
+_SHIFT = 1e-9
 # Violations of a condition that are rounding.
 _ROUNDING = 1e-9
 # Changes of sets of all rows at once, and of one row at a time, after which it is given up.
@@ -41,6 +42,8 @@ _MOST_WAITS, _NO_STEP = 20, 1e-14
 _BLOCK_NUMBERS = 1_000_000
 # The gap to which a row is solved anew where pivots have failed, and the width of the corner then.
 _REFIT_TOLERANCE, _NEAR = 1e-10, 1e-3
+# Steps of refinement of a solution without a row.
+_REFINEMENTS = 2
 # Numbers and operations that exact values may take where there are features in place of a matrix,
 # and those of a change of sets for a row and a support vector.
 _MOST_NUMBERS, _MOST_FLOPS, _OF_CHANGES = 4e8, 1e11, 1000
@@ -302,6 +305,7 @@ class _Settled:
         self.anew: list[int] = []
         self._rows: list[int] = []
         self._sizes: list[Array] = []
+        self._best = np.full(tableau.n, np.inf)
 
     def add(self, row: int, sizes: Array) -> None:
         """yβ (n,) without ``row``."""
@@ -318,6 +322,21 @@ class _Settled:
 
     def look(self, rows: Array, A: Array) -> None:
         """Values and radii of ``rows`` (k,), for yβ (k, n) without each of them: overwritten."""
+        for _ in range(_REFINEMENTS):
+            V, rough = self._certified(rows, A)
+            if not rough.any():
+                return
+            rows, A = rows[rough], A[rough]
+            for row, a, values in zip(rows, A, V[rough], strict=True):
+                _refine(self.tableau, int(row), a, values)
+        _, rough = self._certified(rows, A)
+        self.anew += rows[rough].tolist()
+
+    def _certified(self, rows: Array, A: Array) -> tuple[Array, Array]:
+        """Values (k, n) of yβ (k, n), and whether the gap without each of ``rows`` (k,) is large.
+
+        What is best so far of the value of the row and its radius is kept.
+        """
         tableau = self.tableau
         problem, point, signs = tableau.problem, tableau.point, tableau.signs
         upper = tableau.upper
@@ -330,10 +349,7 @@ class _Settled:
         square = np.einsum("ij,ij->i", A, V * signs)
         if problem.intercept:
             V += self._intercepts(rows, V)[:, None]
-        self.values[rows] = V[at, rows]
-        V *= -signs
-        V += 1.0
-        slack = np.maximum(V, 0.0, out=V)
+        slack = np.maximum(1.0 - V * signs, 0.0)
         slack[at, rows] = 0.0
         dual = A.sum(axis=1)
         if problem.squared:
@@ -346,8 +362,10 @@ class _Settled:
             gap += np.abs(A @ signs) * np.abs(point.intercept)
         scale = primal + dual
         radius = np.sqrt((gap + 1e-14 * tableau.n * scale) * tableau.system.diagonal[rows])
-        self.radius[rows] = radius
-        self.anew += rows[~(gap <= _REFIT_TOLERANCE * scale)].tolist()
+        better = ~(radius >= self._best[rows])
+        self.values[rows[better]] = V[at, rows][better]
+        self.radius[rows[better]] = self._best[rows[better]] = radius[better]
+        return V, ~(gap <= _REFIT_TOLERANCE * scale)
 
     def _intercepts(self, rows: Array, V: Array) -> Array:
         problem = self.tableau.problem
@@ -366,7 +384,7 @@ def _coefficient_scale(tableau: Tableau) -> float:
 
 
 def _screen(tableau: Tableau, rows: Array, found: _Settled) -> Array:
-    """Leave out ``rows`` (k,) one at a time; those by which others change their set are returned."""
+    """Leave out ``rows`` (k,) one at a time; those by which others change sets are returned."""
     T = tableau.columns(rows)
     moves = tableau.first_moves(rows, T)
     T *= moves[:, None]
@@ -479,23 +497,56 @@ def _moved_states(
         states[0] += (bound - base)[shifted] @ _columns(tableau, shifted)
     if not was_free[row]:
         states[1] = -base[row] * tableau.column(row)
-    if not solved.size:
-        return states[0], states[1]
-    T = _columns(tableau, solved)
-    came = ~was_free[solved]
     wanted = np.zeros((2, solved.size))
+    came = ~was_free[solved]
     wanted[0] = np.where(came, 0.0, bound[solved])
     wanted[1, solved == row] = -base[row]
+    if not _exchange(tableau, states, solved, wanted):
+        return None
+    states[0, solved[came]] += base[solved[came]]
+    return states[0], states[1]
+
+
+def _exchange(tableau: Tableau, states: Array, solved: Array, wanted: Array) -> bool:
+    """Let rows ``solved`` (c,) change their set: their part of ``states`` (k, n) is ``wanted``.
+
+    ``states`` are overwritten, there by what brings this about; False where nothing does.
+    """
+    if not solved.size:
+        return True
+    T = _columns(tableau, solved)
     try:
         moves = np.linalg.solve(T[:, solved].T, (wanted - states[:, solved]).T).T
     except np.linalg.LinAlgError:
-        return None
+        return False
     if not np.isfinite(moves).all():
-        return None
+        return False
     states += moves @ T
     states[:, solved] = moves
-    states[0, solved[came]] += base[solved[came]]
-    return states[0], states[1]
+    return True
+
+
+def _refine(tableau: Tableau, row: int, a: Array, values: Array) -> None:
+    """Bring the conditions of free rows nearer, for yβ ``a`` (n,) without ``row``: overwritten.
+
+    ``values`` (n,) are f + b there.
+    """
+    gradient = values - tableau.signs
+    if tableau.problem.squared:
+        gradient += tableau.shift * (tableau.signs * a)
+    free = (a > 0) & (a < tableau.upper)
+    B, N = tableau.B, tableau.N
+    wrong = np.where(free[B], gradient[B], 0.0)
+    states = np.empty((1, tableau.n))
+    states[0, B] = -(tableau.P @ wrong)
+    states[0, N] = gradient[N] - tableau.E @ wrong
+    solved = np.flatnonzero(tableau.free != free)
+    came = solved[free[solved]]
+    if not _exchange(tableau, states, solved, np.zeros((1, solved.size))):
+        return
+    moved = free & tableau.free
+    moved[came] = True
+    a[moved] += (tableau.signs * states[0])[moved]
 
 
 def _columns(tableau: Tableau, rows: Array) -> Array:
