@@ -259,6 +259,44 @@ def test_left_out_values_of_equal_rows_are_within_their_radius(rows_of, linear, 
             assert (left_out.radius < 0.01).all()
 
 
+@INTERCEPTS
+@pytest.mark.parametrize(
+    ("form", "scale"),
+    # the rounding of XXᵀ makes another problem of a matrix where λ is smaller
+    [("features", 1e2), ("features", 1e4), ("features", 1e5), ("matrix", 1e2)],
+)
+def test_the_squared_hinge_loss_of_rows_far_larger_than_alpha(scale, form, intercept):
+    """Three features for 50 rows, and λ between 1e-4 and 1e-10 of K: the loss hardly changes."""
+    X, _, y, w = problem_of(0, 50)
+    system = FeatureSystem(X) if form == "features" else MatrixSystem(X @ X.T)
+    alpha = 0.5 / scale**2
+    found = solved(None, y, w, alpha, True, intercept, tolerance=1e-10, system=system)
+    # the same in d + 1 numbers, by Newton's method on the sets of the solution
+    Z = np.column_stack([X, np.ones(50)]) if intercept else X
+    theta = np.zeros(Z.shape[1])
+    for _ in range(50):
+        S = y * (Z @ theta) < 1.0
+        ridge = np.diag([alpha] * 3 + [0.0] * intercept)
+        theta = np.linalg.solve(Z[S].T @ Z[S] + ridge, Z[S].T @ y[S])
+    slack = np.maximum(1.0 - y * (Z @ theta), 0.0)
+    best = float(slack @ slack + alpha * theta[:3] @ theta[:3])
+    assert found.certificate.primal == pytest.approx(best, rel=1e-8)
+    # the dual of what is returned, and not of what it was before its bounds were kept
+    beta = found.point.coefficients
+    square = beta @ system.product(beta)
+    dual = 2.0 * alpha * (y @ beta) - alpha * square - alpha**2 * (beta @ beta)
+    assert found.certificate.dual == pytest.approx(dual, rel=1e-12)
+    assert found.certificate.dual <= best * (1.0 + 1e-10)
+
+
+def test_what_rounding_ends_is_no_worse_than_nothing():
+    """λ of 1e-17 of K: coefficients cannot say what f is, and the gap tells."""
+    X, _, y, w = problem_of(0, 50)
+    found = solved(None, y, w, 1e-17, True, False, system=FeatureSystem(X))
+    assert found.certificate.primal < 0.9 * w.sum()
+    assert found.certificate.gap > 1e-3
+
+
 def test_all_rows_on_the_margin():
     """Orthogonal rows: each one alone reaches its margin, and without it has the value zero."""
     y = np.where(np.arange(12) % 2, 1.0, -1.0)

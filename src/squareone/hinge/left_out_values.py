@@ -25,13 +25,15 @@ from ..arrays import (
     triangular_inverse,
 )
 from .box_newton import BoxPoint
-from .certificates import best_intercept
+from .certificates import ColumnProblem, best_intercept
 from .column_solution import ColumnSolution, solve_column
 from .kernel_systems import FeatureSystem, KernelSystem
 
 # The shift of the free rows for the hinge loss, as a share of the largest k(x, x): refinement takes
 # back what it changes, and digits that a smaller one loses where K is singular do not come back.
 _SHIFT = 1e-9
+# The least one for the squared hinge loss, as a share of n times that.
+_LEAST_SHIFT = 1e-14
 # Violations of a condition that are rounding.
 _ROUNDING = 1e-9
 # Changes of sets of all rows at once, and of one row at a time, after which it is given up.
@@ -91,12 +93,10 @@ class Tableau:
         self.free, self.full = solution.sets()
         bound = problem.signs * np.where(self.full, self.upper, 0.0)
         self.base = np.where(self.free, point.coefficients, bound)
-        if problem.squared:
-            self.shift, anchor = problem.ridge, np.zeros(self.n)
-        else:
-            share = _SHIFT * float(system.diagonal.max(initial=1.0))
-            self.shift, anchor = np.full(self.n, share), self.base
-        self.anchor = anchor
+        self.shift = _shifts(system, problem)
+        # what the shift has more than the loss asks for pulls to the solution with all rows
+        own = problem.ridge / self.shift if problem.squared else 0.0
+        anchor = (1.0 - own) * self.base
         self.B, self.N = np.flatnonzero(self.free), np.flatnonzero(~self.free)
         self.bordered = problem.intercept and self.B.size > 0
         gradient = point.values + point.intercept - self.signs
@@ -165,6 +165,14 @@ class Tableau:
         return moves
 
 
+def _shifts(system: KernelSystem, problem: ColumnProblem) -> Array:
+    """What is added to the diagonal (n,) of K: what the loss adds, and enough to factor it."""
+    largest = float(system.diagonal.max(initial=1.0))
+    if problem.squared:
+        return np.maximum(problem.ridge, _LEAST_SHIFT * system.n * largest)
+    return np.full(system.n, _SHIFT * largest)
+
+
 def estimated_values(system: KernelSystem, solution: ColumnSolution) -> Array:
     """Leave-one-out values (n,) as they are if no set changes; exact for rows with no coefficient.
 
@@ -177,10 +185,7 @@ def estimated_values(system: KernelSystem, solution: ColumnSolution) -> Array:
     values = point.values + point.intercept
     free, full = solution.sets()
     B, U = np.flatnonzero(free), np.flatnonzero(full)
-    if problem.squared:
-        shift = problem.ridge[B]
-    else:
-        shift = np.full(B.size, _SHIFT * float(system.diagonal.max(initial=1.0)))
+    shift = _shifts(system, problem)[B]
     spans = np.zeros(system.n)
     if not B.size:
         spans[U] = system.diagonal[U]
@@ -533,7 +538,7 @@ def _refine(tableau: Tableau, row: int, a: Array, values: Array) -> None:
     """
     gradient = values - tableau.signs
     if tableau.problem.squared:
-        gradient += tableau.shift * (tableau.signs * a)
+        gradient += tableau.problem.ridge * (tableau.signs * a)
     free = (a > 0) & (a < tableau.upper)
     B, N = tableau.B, tableau.N
     wrong = np.where(free[B], gradient[B], 0.0)
