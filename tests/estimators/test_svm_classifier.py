@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_iris, make_classification
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import accuracy_score
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.svm import SVC, LinearSVC
@@ -442,3 +443,35 @@ def test_a_plan_is_refused_where_centers_fit():
         SVMClassifier(memory_limit=300_000).fit(noisy, signs)
     model = SVMClassifier(Gaussian(2.0), C=1.0, memory_limit=300_000, centers=20)
     assert model.fit(noisy, signs).plan_.needed < 300_000
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize("wide", [False, True])
+def test_rows_far_from_zero_are_those_near_it_where_the_intercept_is_free(wide, loss):
+    X, y = of_few_features(wide)
+    kept = {"C": 1.0, "fit_intercept": True, "loss": loss}
+    near, far = (SVMClassifier("linear", **kept).fit(X + off, y) for off in (0.0, 2.0**23))
+    np.testing.assert_allclose(far.coef_, near.coef_, rtol=1e-6, atol=1e-7)
+    np.testing.assert_allclose(far.loo_predictions_, near.loo_predictions_, atol=1e-5)
+    found = far.decision_function(X + 2.0**23)
+    np.testing.assert_allclose(found, near.decision_function(X), atol=1e-5)
+    assert far.gap_ < 1e-9
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_rows_far_from_zero_where_the_intercept_is_penalised(loss):
+    """λ is looked for where the spread of rows needs it; what rounding leaves is warned of."""
+    X, y = of_few_features()
+    model = SVMClassifier("linear", loss=loss).fit(X + 1e3, y)
+    assert model.score(X + 1e3, y) > 0.7
+    with pytest.warns(ConvergenceWarning, match="gap is .*standardise X"):
+        model = SVMClassifier("linear", C=1.0, loss=loss, calibration=None).fit(X + 1e7, y)
+    assert model.gap_ > model.tol
+    assert model.primal_ <= 50.0
+
+
+def of_few_features(wide=False):
+    """Rows in multiples of 2⁻²⁰, which an offset of 2²³ leaves as they are."""
+    rng = np.random.default_rng(0)
+    X = np.round(rng.normal(size=(50, 60 if wide else 3)) * 2.0**20) / 2.0**20
+    return X, np.where(X[:, 0] + 0.7 * rng.normal(size=50) > 0, 1, -1)
