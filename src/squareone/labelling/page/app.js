@@ -7,6 +7,8 @@ const AHEAD = 3; // rows that are fetched before they are wanted
 const LOOK_AGAIN = 400; // milliseconds, where the learner looks for a row
 const FOLDED = 1500; // characters from which a text is folded
 
+const NO_GUESS = 'There is no guess for this row: some rows have none, so that you do not see which of them measure, and none has one before two classes have a label.';
+
 const at = (name) => document.getElementById(name);
 const state = { labels: [], keys: [], ahead: [], shown: null, pause: null, given: 0, counts: {}, rows: 0, fetching: false, auditOnly: false, timer: null, exports: [] };
 const outbox = new Outbox(showSaved);
@@ -184,7 +186,7 @@ async function guess() {
     const found = await get('guess', { question: question.question, row: question.row });
     said = found.guess
       ? `The model guesses ${found.guess.label}, with probability ${found.guess.probability.toFixed(2)}.`
-      : 'The model has learned too little to guess: labels of two classes are needed.';
+      : NO_GUESS;
   } catch (error) {
     said = error.message;
   }
@@ -225,6 +227,7 @@ async function search() {
 // --- panels and keys ---
 
 async function panel(name) {
+  for (const said of at(name).querySelectorAll('[role=alert]')) said.remove(); // of another row
   at(name).showModal();
   try {
     if (name === 'progress') await showProgress(at('figures'));

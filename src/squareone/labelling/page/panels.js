@@ -107,12 +107,13 @@ export async function showReview(conflicts, suspects, choose) {
 }
 
 export async function showHistory(list, row) {
+  list.replaceChildren();
   const found = await get('history', { row });
   list.replaceChildren(...found.events.map((each) => {
     const when = new Date(1000 * each.time).toLocaleString();
     return element('li', `${when}: ${kinds[each.kind] ?? each.kind}${each.label ? ` ${each.label}` : ''} (${each.annotator})`);
   }));
-  if (!found.events.length) list.replaceChildren(element('li', 'Nothing was said of this row yet.'));
+  if (!found.events.length) list.replaceChildren(element('li', 'Nothing to show: what was said of a row is shown once it is answered.'));
 }
 
 // --- files ---
