@@ -237,6 +237,27 @@ def test_rows_that_measure_do_not_give_themselves_away(server, known):
     assert known.get(f"/api/history?row={learned[0] + 1}", headers=OWN).json()["events"]
 
 
+def test_predicted_negatives_over_the_page(server, known):
+    session = server.session
+    for place in session.order[-4:].tolist():
+        session.answer(session.ask(place, "link"), "spam" if place % 2 else "ham")
+    session.answer(session.ask(session.order[-1].item(), "link"), "ham")
+    session.answer(session.ask(session.order[-2].item(), "link"), "spam")
+    for senseless in ({}, {"label": "egg"}, {"label": 5}):
+        response = known.post("/api/negatives", json={"tab": "n", **senseless}, headers=OWN)
+        assert response.status_code == 400
+    left = known.post("/api/negatives", json={"tab": "n", "label": "spam"}, headers=OWN).json()
+    body = {"tab": "n", "wanted": 2, "negatives_of": "spam"}
+    found = known.post("/api/next", json=body, headers=OWN).json()
+    assert len(found["questions"]) == min(left["left"], 2)
+    assert all("why" not in question for question in found["questions"])
+    (look,) = known.get("/api/figures", headers=OWN).json()["negatives"]
+    assert (look["label"], look["asked"], look["share"]) == ("spam", 0, None)
+    wrong = known.post("/api/next", json=body | {"negatives_of": []}, headers=OWN)
+    assert wrong.status_code == 400
+    known.post("/api/leave", json={"tab": "n"}, headers=OWN)
+
+
 @pytest.mark.parametrize("wanted", ["null", "[]", "{}", "1e999", "-1e999", '"x"', "1.5"])
 def test_a_number_of_rows_that_is_none_is_refused(known, wanted):
     body = f'{{"tab": "w", "wanted": {wanted}}}'

@@ -372,6 +372,61 @@ def test_looks_at_the_audit_are_taken_once_and_kept(path):
         assert session.figures().audit == figures.audit
 
 
+def test_predicted_negatives_are_a_sample_of_their_own(path):
+    """Of a class that the model has hardly seen; nothing of it is in the accuracy or in F."""
+    texts = [text + (" rare" if i % 25 == 0 else "") for i, text in enumerate(MAILS * 2)]
+
+    def say(place):
+        return "rare" if "rare" in texts[place] else "other"
+
+    with begin(path, texts, labels=["other", "rare"]) as session:
+        with pytest.raises(ValueError, match="labels of two classes"):
+            session.draw_negatives("rare")
+        with pytest.raises(ValueError, match="'egg' is no label yet"):
+            session.draw_negatives("egg")
+        first = next(p for p in session.order.tolist() if say(p) == "rare")
+        for place in (first, *(p for p in session.order[:4].tolist() if p != first)):
+            session.answer(session.ask(place, "search"), say(place))
+        audit = dict(session.answers.audit_answers())
+        predicted = dict(zip(range(400), session.predict(range(400)), strict=True))
+        assert session.draw_negatives("rare") == 200
+        assert session.draw_negatives("rare") == 200  # the same ones
+        open_rows = session.next(negatives_of="rare"), session.next(negatives_of="rare")
+        asked = [question.place for question in open_rows]
+        for question in open_rows:
+            assert session.guess_for(question) is None
+            session.give_back(question)
+        assert isinstance(session.next(), Question)
+        for i in range(30):
+            question = session.next(negatives_of="rare")
+            assert question.why == "negatives"
+            assert predicted[question.place] == "other"
+            assert question.place not in session.audit_places
+            assert i > 1 or question.place == asked[i]
+            session.answer(question, say(question.place))
+            asked.append(question.place)
+        assert session.answers.audit_answers() == audit
+        (look,) = session.figures().negatives
+        found = sum(say(place) == "rare" for place in asked[2:27])
+        assert (look.label, look.labels, look.drawn, look.asked) == ("rare", 5, 200, 30)
+        assert (look.rows, look.known, look.found) == (25, 25, found)
+        assert look.share[1] <= found / 25 <= look.share[2]
+        assert dict(session.learner.pairs).keys() >= set(asked)
+        again = session.undo()
+        assert (again.place, again.why) == (asked[-1], "negatives")
+        assert session.figures().negatives[0].asked == 29
+        assert not any(e.kind == "drawn" for e in session.history(asked[-1]))
+        before = session.figures().negatives
+    with begin(path, texts, labels=["other", "rare"]) as session:
+        assert session.figures().negatives == before
+        assert session.next(negatives_of="rare").place == asked[-1]
+        for _ in range(170):
+            session.skip(session.next(negatives_of="rare"))
+        assert session.next(negatives_of="rare").kind == "waiting"
+        (look,) = session.figures().negatives
+        assert (look.rows, look.known) == (25, 25)
+
+
 def test_labels_that_were_brought_in_are_learned_up_to_a_number(path, monkeypatch):
     monkeypatch.setattr("squareone.labelling.session.MOST_IMPORTED", 60)
     with begin(path) as session:

@@ -16,12 +16,14 @@ from typing import Any
 from .journal import Event
 from .row_identity import RowKey
 
-__all__ = ["ANSWERS", "Answers", "RowAnswer"]
+__all__ = ["ANSWERS", "Answers", "NegativeSample", "RowAnswer"]
 
 #: Events by which a person says something of a row; each can be undone.
 ANSWERS = ("answer", "skip", "cannot_tell")
 #: Why a row was asked, where it is: these are no labels to learn from.
 AUDIT, REPEAT = "audit", "repeat"
+#: Why a row was asked that a model had predicted as something else than a class.
+NEGATIVES = "negatives"
 
 
 @dataclass
@@ -48,6 +50,25 @@ class RowAnswer:
 
 
 @dataclass
+class NegativeSample:
+    """Rows at random among those that a model predicted as something else than a class.
+
+    Attributes
+    ----------
+    name : str
+        An identifier.
+    labels : int
+        That the model had learned.
+    rows : list of RowKey
+        In the order in which they are asked.
+    """
+
+    name: str
+    labels: int
+    rows: list[RowKey] = field(default_factory=list)
+
+
+@dataclass
 class Answers:
     """What a list of events amounts to.
 
@@ -68,6 +89,8 @@ class Answers:
         Every event of a row.
     looks : dict
         Details of looks at the audit, by how many rows they had.
+    samples : dict of str to NegativeSample
+        The last sample of predicted negatives of each class.
     learned_imports : dict of RowKey to (int, str)
         Labels that were brought in, are to be learned, and the numbers of their events.
     imports_version : int
@@ -82,6 +105,7 @@ class Answers:
     repeats: list[Event] = field(default_factory=list)
     history: dict[RowKey, list[Event]] = field(default_factory=dict)
     looks: dict[int, dict[str, Any]] = field(default_factory=dict)
+    samples: dict[str, NegativeSample] = field(default_factory=dict)
     learned_imports: dict[RowKey, tuple[int, str]] = field(default_factory=dict)
     imports_version: int = 0
     brought: dict[tuple[str, RowKey], tuple[str, int]] = field(default_factory=dict)
@@ -107,6 +131,9 @@ class Answers:
         return changed
 
     def _take(self, event: Event) -> RowKey | None:
+        if event.kind == "drawn":
+            self._draw(event)
+            return None
         if event.row is not None:
             self.history.setdefault(event.row, []).append(event)
         if event.kind == "label_added" and event.label is not None:
@@ -129,6 +156,16 @@ class Answers:
             self._said.setdefault(event.row, []).append(event)
             return self._settle(event.row)
         return None
+
+    def _draw(self, event: Event) -> None:
+        if event.row is None or event.label is None:
+            return
+        name = str(event.detail.get("sample", ""))
+        sample = self.samples.get(event.label)
+        if sample is None or sample.name != name:
+            sample = NegativeSample(name, int(event.detail.get("labels", 0)))
+            self.samples[event.label] = sample
+        sample.rows.append(event.row)
 
     def _name(self, label: str) -> None:
         if label not in self.labels:

@@ -96,7 +96,7 @@ class Event:
         Seconds since 1970.
     annotator : str
     kind : str
-        "answer", "skip", "cannot_tell", "undo", "label_added", "imported", "look" or "merged".
+        "answer", "skip", "cannot_tell", "undo", "label_added", "imported", "look" or "drawn".
     row : tuple (key, occurrence, content) or None
         The row, as :mod:`.row_identity` knows it.
     label : str or None
@@ -365,9 +365,9 @@ def _wrong_about(
     for what, text in texts.items():
         most = _LONGEST_ANNOTATOR if what == "annotator" else _LONGEST_NAME
         if not isinstance(text, str) or len(text) > most:
-            return f"no {what} of {most:,} characters at most"
+            return f"as {what} no text of {most:,} characters at most"
     if not (isinstance(when, float | int) and 0 <= when < _LATEST):
-        return "no time of this world"
+        return "a time that is none"
     if key is not None and not (
         _is_hash(key) and _is_hash(content) and isinstance(occurrence, int) and occurrence >= 0
     ):

@@ -370,6 +370,7 @@ def _report(session: Session, file: BinaryIO) -> str:
         "rule": "asked by the rule",
         "audit": "of the audit, which measures",
         "search": "found by search",
+        "negatives": "of samples of predicted negatives",
         "link": "opened by their number",
         "review": "reviewed",
         "again": "answered after a break",

@@ -112,6 +112,7 @@ class PageServer:
             "POST undo": self._undo,
             "POST label": self._label,
             "POST ask": self._ask,
+            "POST negatives": self._draw,
             "POST leave": self._leave,
         }
 
@@ -145,10 +146,15 @@ class PageServer:
             msg = f"wanted: a number of rows up to {_HELD} is expected"
             raise RequestError(msg)
         wanted = min(wanted, _HELD - len(tab.questions))
+        negatives = None
+        if given.get("negatives_of") is not None:
+            negatives = _text(given, "negatives_of", 200)
         found = []
         pause = None
         for _ in range(max(wanted, 0)):
-            question = self.session.next(audit_only=bool(given.get("audit_only")))
+            question = self.session.next(
+                audit_only=bool(given.get("audit_only")), negatives_of=negatives
+            )
             if isinstance(question, Pause):
                 pause = asdict(question)
                 break
@@ -227,6 +233,9 @@ class PageServer:
         for question in tab.questions.values() if tab else ():
             self.session.give_back(question)
         return {}
+
+    def _draw(self, given: dict[str, Any]) -> dict[str, Any]:
+        return {"left": self.session.draw_negatives(_text(given, "label", 200))}
 
     def _label(self, given: dict[str, Any]) -> dict[str, Any]:
         self.session.add_label(_text(given, "label", 200))

@@ -19,12 +19,14 @@ import numpy as np
 
 from ..errors import JournalError, ReservedRowError
 from ..planning.available_memory import memory_limit
-from .answers import AUDIT, REPEAT, Answers
+from .answers import AUDIT, NEGATIVES, REPEAT, Answers
 from .audit_figures import (
     AuditLook,
     ClassFigure,
+    NegativesLook,
     error_of_look,
     figures_of_audit,
+    figures_of_negatives,
     last_look,
     looks_up_to,
 )
@@ -45,6 +47,8 @@ _NO_GUESS_EVERY = 8
 MOST_IMPORTED = 1_000
 # The share of free memory that features may take, in bytes at most.
 _FEATURES_SHARE, _FEATURES_MOST = 0.25, 2.0 * 2**30
+# Predicted negatives that are drawn at most, rows that are predicted at once, and how often.
+_NEGATIVES, _PREDICTED, _PREDICTIONS = 200, 2_048, 16
 # Characters of a label at most.
 _LONGEST_LABEL = 200
 # Rows that a search finds at most.
@@ -62,9 +66,10 @@ class Question:
     place : int
         Of the row in the table, from 0 on.
     why : str
-        "rule", "audit", "repeat", "search", "link" or "review".
+        "rule", "audit", "repeat", "negatives", "search", "link" or "review".
     detail : dict
-        Of the rule: with which probability it asked, and where it was.
+        Of the rule: with which probability it asked, and where it was. Of predicted negatives:
+        ``of``, the class.
     """
 
     name: str
@@ -104,6 +109,8 @@ class Figures:
         Labels that the model of that look had learned.
     audit_asked, audit_rows, next_look : int
         Audit rows that were asked, that are reserved, and at which the next look is.
+    negatives : tuple of NegativesLook
+        What samples of predicted negatives say, which is no part of the audit.
     stopping : StoppingFigures
     oneself : tuple of int
         Repeats with the label that was given before, and all repeats.
@@ -125,6 +132,7 @@ class Figures:
     audit_asked: int
     audit_rows: int
     next_look: int
+    negatives: tuple[NegativesLook, ...]
     stopping: StoppingFigures
     oneself: tuple[int, int]
     others: tuple[int, int]
@@ -346,19 +354,25 @@ class Session:
 
     # --- asking ---
 
-    def next(self, *, audit_only: bool = False) -> Question | Pause:
+    def next(
+        self, *, audit_only: bool = False, negatives_of: str | None = None
+    ) -> Question | Pause:
         """The next question, or why there is none.
 
         Parameters
         ----------
         audit_only : bool
             Ask audit rows, one after the other, whatever the rule says.
+        negatives_of : str, optional
+            Ask the rows that :meth:`draw_negatives` has drawn for a class.
 
         Returns
         -------
         Question or Pause
         """
         with self._mutex:
+            if negatives_of is not None:
+                return self._negatives_question(negatives_of)
             if self._returned:
                 return self._ask_again(self._returned.pop(0))
             number = self._count + 1
@@ -414,6 +428,95 @@ class Session:
         rng = np.random.default_rng([self.seed, 4, number])
         place = found[int(rng.integers(len(found)))]
         return Question(new_identifier(), place, REPEAT, {})
+
+    def draw_negatives(self, label: str) -> int:
+        """Draw rows that the present model predicts as something else than a class.
+
+        They are asked by ``next(negatives_of=label)`` and say which share of such rows is of the
+        class all the same: a rare class has few rows in the audit. They are learned, and no part of
+        the audit, which would no longer be at random. A sample that was drawn before is gone on
+        with as long as it has rows that were not asked.
+
+        Returns
+        -------
+        int
+            Rows that can be asked.
+
+        Notes
+        -----
+        **Cost**: predictions of 2,048 random rows at once until 200 are found, 16 times at most.
+        """
+        with self._mutex:
+            if label not in self.answers.labels:
+                msg = f"{label!r} is no label yet: they are {', '.join(self.answers.labels)}"
+                raise ValueError(msg)
+            left = self._negatives_left(label)
+            if left:
+                return len(left)
+            said = [self._place[row] for row in self.answers.standing if row in self._place]
+            rest = self.order[~np.isin(self.order, said)]
+            rng = np.random.default_rng([self.seed, 5, self._taken])
+            learned = len(self._pairs())
+        found: list[int] = []
+        mixed = rng.permutation(rest)[: _PREDICTED * _PREDICTIONS]
+        for start in range(0, mixed.size, _PREDICTED):
+            part = mixed[start : start + _PREDICTED].tolist()
+            guesses = self.learner.predict(part)
+            if guesses is None:
+                msg = "nothing can be predicted yet: labels of two classes are needed"
+                raise ValueError(msg)
+            found += [p for p, guess in zip(part, guesses, strict=True) if guess != label]
+            if len(found) >= _NEGATIVES:
+                break
+        detail = {"sample": new_identifier(), "labels": learned}
+        with self._mutex:
+            rows = [(self.identities.row(place), place) for place in found[:_NEGATIVES]]
+            self._place.update(rows)
+            self.journal.append_many(
+                [{"kind": "drawn", "row": row, "label": label, "detail": detail} for row, _ in rows]
+            )
+            self._take()
+            return len(rows)
+
+    def _negatives_left(self, label: str) -> list[int]:
+        """Rows of a sample that were not asked yet."""
+        sample = self.answers.samples.get(label)
+        rows = [] if sample is None else sample.rows
+        return [
+            self._place[row]
+            for row in rows
+            if row in self._place and row not in self.answers.standing
+        ]
+
+    def _negatives_question(self, label: str) -> Question | Pause:
+        opened = self._open_places()
+        left = self._negatives_left(label)
+        place = next((place for place in left if place not in opened), None)
+        if place is None:
+            if left:
+                return Pause("waiting", "The last rows of this sample are open.")
+            return Pause(
+                "ended",
+                f"All rows of this sample were asked: Progress says how many are {label} although "
+                "the model predicted something else.",
+            )
+        self._count += 1
+        question = Question(new_identifier(), place, NEGATIVES, {"of": label})
+        self._questions[question.name] = question
+        return question
+
+    def _negatives(self) -> tuple[NegativesLook, ...]:
+        """What the samples say; a look has the first rows, all of which were asked."""
+        found = []
+        for label, sample in self.answers.samples.items():
+            truths = []
+            for row in sample.rows:
+                answer = self.answers.standing.get(row)
+                if answer is None:
+                    break
+                truths.append(answer.label)
+            found.append(figures_of_negatives(label, sample.labels, len(sample.rows), truths))
+        return tuple(found)
 
     def _rule_question(self) -> Question | None:
         opened = self._open_places()
@@ -730,10 +833,11 @@ class Session:
     def guess_for(self, question: Question) -> Guess | None:
         """What the model says of a row that is asked; None where it is not to be told.
 
-        There is none for rows that measure something, those of the audit and repeats, and for one
-        in eight of those that the rule asks about: otherwise it would tell which they are.
+        There is none for rows that measure something, those of the audit, repeats and predicted
+        negatives, and for one in eight of those that the rule asks about: otherwise it would tell
+        which they are.
         """
-        if question.why in (AUDIT, REPEAT):
+        if question.why in (AUDIT, REPEAT, NEGATIVES):
             return None
         decoy = int(self._numbers[question.place] * 2**20) % _NO_GUESS_EVERY == 0
         if question.why == "rule" and decoy:
@@ -884,6 +988,7 @@ class Session:
                 audit_asked=asked,
                 audit_rows=self.audit_order.size,
                 next_look=next(each for each in upcoming if each > rows),
+                negatives=self._negatives(),
                 stopping=stopping,
                 oneself=self.answers.agreement_with_oneself(),
                 others=self.answers.agreement_on_audit(),
