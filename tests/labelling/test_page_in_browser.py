@@ -4,6 +4,9 @@ import base64
 import http.server
 import os
 import re
+import shutil
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -16,7 +19,7 @@ from squareone.rows.table_reader import read_table
 from tests.browser import CONTRAST
 from tools.browser import emulate
 
-from .conftest import Page, truth, write_mails
+from .conftest import Page, write_mails
 
 pytestmark = pytest.mark.thorough
 
@@ -126,6 +129,34 @@ def test_a_hundred_labels_undo_to_the_start_and_resume(browser, folder):
     no_complaint(browser)
 
 
+WITHOUT_NETWORK = """
+import fcntl, os, socket, struct, sys
+with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
+    up = struct.pack("16sH14s", b"lo", 1, b"")  # IFF_UP
+    fcntl.ioctl(control, 0x8914, up)  # SIOCSIFFLAGS
+with open("/proc/net/dev") as file:
+    assert [line.split(":")[0].strip() for line in file if ":" in line] == ["lo"]
+os.execv(sys.executable, [sys.executable, "-m", "pytest", *sys.argv[1:]])
+"""
+
+
+def test_all_of_it_works_without_a_network():
+    """Labels by keyboard, undo and resume, texts and panels, where there is loopback alone."""
+    unshare = shutil.which("unshare")
+    if not unshare:
+        pytest.skip("nothing that takes the network away")
+    tests = ["hundred", "panels", "cells"]
+    done = subprocess.run(
+        [unshare, "-rn", sys.executable, "-c", WITHOUT_NETWORK, "-q", "-p", "no:cacheprovider",
+         "-m", "", __file__, "-k", " or ".join(tests)],
+        capture_output=True, text=True, check=False, timeout=900,
+    )  # fmt: skip
+    if "unshare failed" in done.stderr:
+        pytest.skip("namespaces are not allowed here")
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    assert re.search(rf"\b{len(tests)} passed", done.stdout), done.stdout[-2000:]
+
+
 def test_two_tabs_never_show_the_same_row(browser, page):
     opened(browser, page.new_link())
     first = browser.current_window_handle
@@ -194,8 +225,8 @@ def test_a_rare_class_is_offered_an_audit_of_its_own(browser, folder):
     with Session(
         table, folder / "rare.csv.labels.db", text="body", labels=["spam", "ham"]
     ) as session:
-        for place in session.order[:12].tolist():
-            session.answer(session.ask(place, "search"), truth(table["body"][place].as_py()))
+        for place in session.order[:6].tolist():  # so few that the rule asks on
+            session.answer(session.ask(place, "search"), "spam" if place % 2 else "ham")
         for _ in range(25):
             question = session.next(audit_only=True)
             session.answer(question, "ham" if question.place % 20 else "spam")
@@ -221,7 +252,8 @@ def test_a_rare_class_is_offered_an_audit_of_its_own(browser, folder):
         saved(browser)
         _, events = read_journal(folder / "rare.csv.labels.db")
         whys = [event.detail["why"] for event in events if event.kind == "answer"]
-        assert whys[-26:] == ["negatives"] * 25 + ["rule"]
+        assert whys[-26:-1] == ["negatives"] * 25
+        assert whys[-1] in ("rule", "audit")
         browser.find_element("css selector", "[data-panel=progress]").click()
         wait(browser, "document.getElementById('figures').textContent.includes('What it misses')")
         text = browser.find_element("id", "figures").text
