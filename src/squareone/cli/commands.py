@@ -119,6 +119,12 @@ def _fitting(command: Callable[..., Any]) -> Callable[..., Any]:
             help="Whether it is a quantity or has classes; found by default.",
         ),
         click.option("--drop", multiple=True, metavar="COLUMN", help="Leave out; repeat for more."),
+        click.option(
+            "--words",
+            multiple=True,
+            metavar="COLUMN",
+            help="Take as words, numbers too; repeat for more.",
+        ),
         click.option("--weights", metavar="COLUMN", help="How many rows each row counts as."),
         click.option("--groups", metavar="COLUMN", help="Rows of one group are left out together."),
         click.option(

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import CellError
 from ..report.html_report import HtmlReport, ReportFacts, command_line, html_of
 from ..report.outer_errors import OuterErrors, fitted_to, left_out_errors, outer_errors
 from ..report.table_checks import check_codes
@@ -22,7 +21,7 @@ from ..tables.encoded_rows import rows_of_table, transformed
 from ..tables.table_model import MeasuredErrors, TableModel
 from .console import Console
 from .outputs import check_outputs
-from .table_problem import TableProblem, cell_error, table_problem
+from .table_problem import TableProblem, table_problem
 
 __all__ = ["FittedTable", "estimator_for", "fit_table", "run", "typed_options"]
 
@@ -168,10 +167,7 @@ def fit_table(path: str, options: dict[str, Any], console: Console) -> FittedTab
     problem = table_problem(path, options, console)
     read = time.perf_counter()
     with console.warnings_as_notes():
-        try:
-            outer, estimator, spent = _fits(problem, options, console)
-        except CellError as error:
-            raise cell_error(problem.file, error, problem.target.rows) from error
+        outer, estimator, spent = _fits(problem, options, console)
     spent = {"reading": read - started, **spent}
     verdict = verdict_of(outer, problem.target.name, approximation(estimator, problem.y.size))
     _tell_columns(estimator, console)
@@ -281,6 +277,7 @@ def settings_of(options: dict[str, Any]) -> dict[str, str]:
         "time_column",
         "weights",
         "drop",
+        "words",
         "encoding",
         "delimiter",
         "decimal",
