@@ -16,7 +16,6 @@ pytest.importorskip("matplotlib")
 import squareone
 from squareone import TableClassifier, TableRegressor
 from squareone.report import html
-from squareone.report.html_report import command_line
 from squareone.report.outer_errors import OuterErrors
 from squareone.report.verdict import number, percent, verdict_of
 from squareone.tables import TableEncoder
@@ -195,12 +194,6 @@ def test_numbers_are_short(value, shown):
 def test_shares_are_short():
     assert percent(0.1234) == "12.3 %"
     assert percent(0.891) == "89 %"
-
-
-def test_a_command_is_shown_without_folders():
-    arguments = ["fit", "/home/x/my houses.csv", "--report=/tmp/a.html", "-o", "../b", "--quick"]
-    said = command_line(arguments)
-    assert said == "squareone fit 'my houses.csv' --report=a.html -o b --quick"
 
 
 # --- in a browser ---

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from ..version import __version__
 from .console import Console, clean
@@ -107,6 +108,22 @@ def _console(options: dict[str, Any]) -> Console:
         debug=debug,
         as_json=options.pop("as_json"),
     )
+
+
+def _typed(ctx: click.Context) -> list[str]:
+    """A command as it was typed, with the names of files without their folders."""
+    found = [str(ctx.info_name)]
+    for param in ctx.command.params:
+        if ctx.get_parameter_source(str(param.name)) is not ParameterSource.COMMANDLINE:
+            continue
+        value = ctx.params[str(param.name)]
+        for each in value if param.multiple else [value]:
+            shown = os.path.basename(each) if isinstance(param.type, click.Path) else str(each)
+            if isinstance(param, click.Argument):
+                found.append(shown)
+            else:
+                found += [param.opts[-1]] if each is True else [param.opts[-1], shown]
+    return found
 
 
 def _fitting(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -212,7 +229,8 @@ def fit(table: str, **options: Any) -> None:
     """  # noqa: D301  # click wants the sign itself
     from .fit_command import run
 
-    run(table, options, _console(options))
+    typed = _typed(click.get_current_context())
+    run(table, options | {"typed": typed}, _console(options))
 
 
 @cli.command()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -118,7 +117,7 @@ def report_of(found: FittedTable, model: TableModel, options: dict[str, Any]) ->
         target=problem.target.name,
         source=problem.file.name,
         sha256=problem.file.sha256,
-        command=command_line(sys.argv[1:]),
+        command=command_line(options["typed"]),
         seconds=found.seconds,
         settings=model.settings,
         ordered=problem.order is not None,
@@ -298,7 +297,8 @@ def typed_options(model: TableModel) -> list[str]:
     found = []
     for name, value in model.settings.items():
         for each in value.split("\n"):
-            found += [f"--{name}"] if each == "True" else [f"--{name}", each]
+            typed = each.replace("\t", "\\t")
+            found += [f"--{name}"] if each == "True" else [f"--{name}", typed]
     return found
 
 
