@@ -96,3 +96,18 @@ def test_killed_in_the_middle_no_half_file_is_there(tmp_path, with_signal):
     assert code in (130, 143, -signal.SIGKILL)
     assert b"Traceback" not in said
     assert [path.name for path in tmp_path.iterdir()] == ["houses.csv"]
+
+
+def test_an_interrupt_while_it_is_loaded_is_quiet(tmp_path):
+    """A stand-in for the first library that is imported interrupts, as Ctrl-C may."""
+    (tmp_path / "click.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
+    path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
+    done = subprocess.run(
+        [sys.executable, "-m", "squareone", "--version"],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PYTHONPATH": path},
+        check=False,
+    )
+    assert done.returncode == -signal.SIGINT
+    assert done.stderr == ""

@@ -229,6 +229,9 @@ def fit(table: str, **options: Any) -> None:
     """  # noqa: D301  # click wants the sign itself
     from .fit_command import run
 
+    if table == "-" and not options["output"]:
+        msg = "a table from standard input has no name: say where the model goes, -o NAME.squareone"
+        raise click.UsageError(msg)
     typed = _typed(click.get_current_context())
     run(table, options | {"typed": typed}, _console(options))
 
@@ -273,6 +276,9 @@ def predict(model: str, table: str, **options: Any) -> None:
 
     if options["intervals"] == "jackknife+" and not options["data"]:
         msg = "jackknife+ fits again: name the table the model was fitted to, --data TRAINING"
+        raise click.UsageError(msg)
+    if options["as_json"] and not options["output"]:
+        msg = "--json describes what was written: say where the predictions go, -o NAME.csv"
         raise click.UsageError(msg)
     run(model, table, options, _console(options))
 
@@ -467,6 +473,9 @@ def main() -> None:
     """The command ``squareone``: quiet where a pipe breaks or somebody interrupts."""
     signal.signal(signal.SIGTERM, _terminated)
     try:
+        if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
+            # files that are being written are removed on the way out
+            signal.signal(signal.SIGINT, signal.default_int_handler)
         code = cli.main(prog_name="squareone", standalone_mode=False)
     except click.ClickException as error:
         error.show()

@@ -93,9 +93,6 @@ def run(path: str, options: dict[str, Any], console: Console) -> None:
 def _outputs(path: str, options: dict[str, Any]) -> tuple[Path, Path | None]:
     """Where model and report go; refused before any work."""
     given = options.get("output")
-    if given is None and path == "-":
-        msg = "a table from standard input has no name: say where the model goes, -o NAME.squareone"
-        raise ValueError(msg)
     model = Path(given) if given else Path(f"{stem_of(Path(path).name)}{MODEL}")
     inputs = [] if path == "-" else [Path(path)]
     report = None

@@ -39,9 +39,6 @@ def run(model_path: str, path: str, options: dict[str, Any], console: Console) -
         format_of(output)
         inputs = [Path(each) for each in (model_path, path) if each != "-"]
         check_outputs([output], force=options["force"], inputs=inputs)
-    elif console.as_json:
-        msg = "--json describes what was written: say where the predictions go, -o NAME.csv"
-        raise ValueError(msg)
     model = TableModel.load(model_path)
     file = open_table(path, options, words=model.words)
     refuse_missing(
