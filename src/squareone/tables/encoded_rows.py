@@ -19,6 +19,7 @@ from ..fitting.kernel_choice import Preparation
 from ..rows import Stream
 from ..rows.mapped_table import is_mapped, map_rows
 from ..rows.stream import Blocks
+from .settled_table import SettledTable
 from .table_encoder import NothingToEncodeError, TableEncoder
 
 # Rows of a mapped table that are taken into memory.
@@ -171,6 +172,8 @@ def transformed(encoder: TableEncoder, X: Any) -> Array:
 
 def rows_of_table(X: Any, rows: Array) -> Any:
     """Some rows of a table, of the same kind."""
+    if isinstance(X, SettledTable):
+        return SettledTable(rows_of_table(X.X, rows), X.settled_words)
     if hasattr(X, "iloc"):
         return X.iloc[rows]
     if hasattr(X, "take") and hasattr(X, "schema"):  # an Arrow table

@@ -28,6 +28,7 @@ from ..rows import Stream
 from ..rows.mapped_table import is_mapped
 from .columns import refuse_dask
 from .encoded_rows import EncodedRows, EncodedTable, rows_of_table, transformed
+from .settled_table import settled
 from .table_encoder import TableEncoder
 
 #: Scalings that are tried where no encoder is given, by the number of their preparation.
@@ -69,7 +70,7 @@ def request_of(
     """The request of a fit to a table; its rows stand in for those of the encoder to be chosen."""
     if not get_config()["skip_parameter_validation"]:
         estimator._validate_params()
-    X = table_in_memory(X, type(estimator).__name__)
+    X = settled(table_in_memory(X, type(estimator).__name__), type(estimator).__name__)
     encoders = encoders_of(estimator, task)
     stand_in = clone(encoders[0]).set_params(many_levels="hash")
     rows: Any = None
