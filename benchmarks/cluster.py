@@ -73,8 +73,8 @@ def _page(options: argparse.Namespace, load: float) -> str:
     )
     about = [
         f"`{command}{only}`: one run, worker processes of one thread each on a machine with",
-        f"{os.cpu_count()} cores, load {load:.1f} at the start. Python {platform.python_version()},",
-        f"{versions}.",
+        f"{os.cpu_count()} cores, load {load:.1f} at the start.",
+        f"Python {platform.python_version()}, {versions}.",
         "Seconds of the clock, and MiB of memory; the client's BLAS has two threads.",
     ]
     head = "| work | this | against | ratio | to reach | met | note |"
