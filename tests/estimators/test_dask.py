@@ -179,6 +179,54 @@ def test_sparse_chunks(solver):
     assert_equal_bits(fitted(solver, rows), expected)
 
 
+def thin_rows(kind=csr_array):
+    """Sparse chunks of rows, and the same as a stream; weights may be given for them."""
+    thin = np.where(rng.uniform(size=X.shape) < 0.4, X, 0.0)
+    rows = da.from_array(thin, chunks=(150, d)).map_blocks(kind, meta=kind((0, d)))
+    blocks = [kind(part) for part in np.array_split(thin, 5)]
+    return thin, rows, GeneratedRows(lambda: iter(blocks), X.shape, sparse=True)
+
+
+@pytest.mark.parametrize("w", [None, weights], ids=["unweighted", "weighted"])
+def test_products_of_krylov_in_one_pass(w):
+    thin, rows, blocks = thin_rows()
+    settings = {"w": w, "alpha": 0.3, "tol": 1e-9}
+    expected = fitted("krylov", blocks, **settings)
+    assert_equal_bits(fitted("krylov", rows, **settings), expected)
+    exact = fitted("gram", thin, w=w, alpha=0.3)
+    assert_allclose(expected.coef_, exact.coef_, rtol=1e-7)
+
+
+@pytest.mark.parametrize("scheduler", ["threads", "distributed"])
+def test_rows_are_not_read_for_every_product(scheduler, cluster):
+    """Workers hold them as they are multiplied; a chunk is read by the first passes alone."""
+    reads = []
+
+    def counted(block):
+        reads.append(block.shape)
+        return block
+
+    wide = np.random.default_rng(0).standard_normal((n, 40)) * np.logspace(0, -2, 40)
+    rows = da.from_array(wide, chunks=(110, 40)).map_blocks(counted, meta=wide[:0])
+    passes = []
+    with dask.config.set(scheduler=cluster if scheduler == "distributed" else "threads"):
+        for alpha in (10.0, 1e-3):
+            model = fitted("krylov", rows, alpha=alpha, tol=1e-8)
+            passes.append((model.n_iter_, len(reads) / 10))
+            reads.clear()
+    (few, first), (many, second) = passes
+    assert many > 2 * few
+    assert second == first < few
+
+
+def test_rows_that_do_not_fit_are_read_for_every_product(monkeypatch):
+    from squareone.rows.held_groups import HeldGroups
+
+    expected = fitted("krylov", array(), alpha=0.1)
+    monkeypatch.setattr(HeldGroups, "room", staticmethod(lambda budget: 0.0))
+    assert_equal_bits(fitted("krylov", array(), alpha=0.1), expected)
+
+
 def test_float32_stays():
     rows = array().astype(np.float32)
     found = fitted("rectangle", rows)
