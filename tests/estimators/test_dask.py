@@ -34,6 +34,7 @@ from squareone.errors import (
 from squareone.estimators.parameter_validation import check_place
 from squareone.kernels import Gaussian
 from squareone.persistence import checkpoint as checkpoints
+from squareone.planning.available_memory import readable
 from squareone.planning.worker_memory import on_workers, worker_bytes
 from squareone.rows import GeneratedRows, block_sums, open_rows
 
@@ -217,6 +218,34 @@ def test_rows_are_not_read_for_every_product(scheduler, cluster):
     (few, first), (many, second) = passes
     assert many > 2 * few
     assert second == first < few
+
+
+def test_what_leave_one_out_needs_of_a_linear_model_is_made_once(cluster):
+    """Rows along the axes: for every look at λ and the errors in the end."""
+    reads = []
+
+    def counted(block):
+        reads.append(block.shape)
+        return block
+
+    rows = array(110).map_blocks(counted, meta=X[:0])
+    expected = fitted("gram", stream())
+    with dask.config.set(scheduler="threads"):
+        fitted("gram", rows)
+        one_by_one = len(reads)
+    reads.clear()
+    with dask.config.set(scheduler=cluster):
+        assert_equal_bits(fitted("gram", rows), expected)
+    assert len(reads) <= one_by_one - 2 * 10
+
+
+def test_what_is_kept_is_counted(cluster):
+    task = replace(RLSRegressor("linear").plan(X, y).task, n=10**6, d=100)
+    plan = replace(RLSRegressor("linear", solver="gram").plan(X, y), task=task)
+    bare = worker_bytes(task, "gram", 1, 0.0)
+    with_room = readable(bare + 8.0 * task.n * task.d / 2)  # half of them on each of two
+    assert f"at most {with_room} on each" in on_workers(plan, [(1, 4e9)] * 2, 0.0).reason
+    assert f"at most {readable(bare)} on each" in on_workers(plan, [(1, 4e8)] * 2, 0.0).reason
 
 
 def test_rows_that_do_not_fit_are_read_for_every_product(monkeypatch):

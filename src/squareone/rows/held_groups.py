@@ -7,8 +7,8 @@ from typing import Any
 
 from ..arrays import Array, blocks
 from ..threads import one_core
-from .base import Rows, rows_of
-from .block_sums import ARITY, Start, TreeSum, group_rows, some_of
+from .base import rows_of
+from .block_sums import ARITY, HELD_SHARE, Start, TreeSum, group_rows, some_of
 from .dask_tasks import (
     as_task,
     client,
@@ -21,11 +21,10 @@ from .dask_tasks import (
 
 # Tasks in a pass, for each thread, at least: so that none is idle for long at its end.
 _TASKS = 3
-# Share of the memory of the workers that rows may take.
-_SHARE = 0.4
-
 #: What a task holds: for each group, its blocks with the rows of the run that they are.
-Run = list[list[tuple[slice, Rows]]]
+Run = list[list[tuple[slice, Any]]]
+#: What is held of a block, and of what lies beside it.
+Make = Callable[..., Any]
 
 
 class HeldGroups:
@@ -42,18 +41,50 @@ class HeldGroups:
         Read by tasks.
     size : int
         Rows in a block.
+    make : callable
+        What is held of a block (:class:`Rows`), and of what lies beside it: a block again.
+    beside : sequence of array (n, …) or None
     """
 
-    def __init__(self, rows: Any, size: int) -> None:
-        self._client, self.n = client(), rows.shape[0]
+    def __init__(
+        self,
+        rows: Any,
+        size: int,
+        make: Make,
+        beside: Sequence[Array | None] = (),
+    ) -> None:
+        self.size, self._client, self.n = size, client(), rows.shape[0]
         groups = blocks(self.n, group_rows(rows.shape[1], rows.sparse))
         self._level, fewest = 0, _TASKS * threads_together()
         while -(-len(groups) // ARITY ** (self._level + 1)) >= fewest:
             self._level += 1
         runs = [groups[each] for each in blocks(len(groups), ARITY**self._level)]
         self._rows = [slice(run[0].start, run[-1].stop) for run in runs]
-        tasks = [later(_made, [rows.X._delayed(group) for group in run], size) for run in runs]
+        shared = as_task(make)
+        tasks = [
+            later(
+                _made,
+                [rows.X._delayed(group) for group in run],
+                size,
+                shared,
+                [some_of(beside, group) for group in run],
+            )
+            for run in runs
+        ]
         self._runs = kept(tasks)
+
+    @classmethod
+    def of(
+        cls,
+        rows: Any,
+        size: int,
+        held: float,
+        budget: float,
+        make: Make,
+        beside: Sequence[Array | None] = (),
+    ) -> HeldGroups | None:
+        """Those of rows, if what is held has room; ``held`` are its bytes, ``budget`` those here."""
+        return cls(rows, size, make, beside) if held <= cls.room(budget) else None
 
     @staticmethod
     def room(budget: float) -> float:
@@ -61,7 +92,7 @@ class HeldGroups:
         if client() is None:
             return budget
         limits = [limit for _, limit in workers()]
-        return _SHARE * sum(limits) if limits and min(limits) > 0.0 else float("inf")
+        return HELD_SHARE * sum(limits) if limits and min(limits) > 0.0 else float("inf")
 
     @property
     def there(self) -> bool:
@@ -97,13 +128,23 @@ class HeldGroups:
 # --- what the tasks do ---
 
 
-def _made(groups: Sequence[Any], size: int) -> Run:
+def itself(block: Any, *beside: Array | None) -> Any:
+    """A block as it is read."""
+    return block
+
+
+def _made(
+    groups: Sequence[Any], size: int, make: Make, beside: Sequence[Sequence[Array | None]]
+) -> Run:
     with one_core():
         start, found = 0, []
-        for group in groups:
+        for group, near in zip(groups, beside, strict=True):
             found.append(
                 [
-                    (slice(start + part.start, start + part.stop), block)
+                    (
+                        slice(start + part.start, start + part.stop),
+                        make(block, *some_of(near, part)),
+                    )
                     for part, block in rows_of(group).row_blocks(size)
                 ]
             )

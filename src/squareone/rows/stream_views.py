@@ -158,14 +158,25 @@ class StreamedRows(Rows):
         """
         if not self.by_tasks or self._held is not None:
             return budget
-        from .held_groups import HeldGroups  # imported late: Dask is an extra
+        from .held_groups import HeldGroups, itself  # imported late: Dask is an extra
 
         # of a sparse number its place is stored, too
         needed = self.stored * (self.dtype.itemsize + 4.0 * self.sparse) + 8.0 * self.shape[0]
-        if needed > HeldGroups.room(budget):
-            return budget
-        self._held = HeldGroups(self, self._size())
+        self._held = HeldGroups.of(self, self._size(), needed, budget, itself)
         return budget
+
+    def held(
+        self, size: int, needed: float, make: Callable[..., Any], beside: Sequence[Array | None]
+    ) -> Any:
+        """What is made of every block, held by the workers of Dask for several questions.
+
+        None where these have not ``needed`` bytes to spare, or where there is no cluster.
+        """
+        if not self.by_tasks:
+            return None
+        from .held_groups import HeldGroups  # imported late: Dask is an extra
+
+        return HeldGroups.of(self, size, needed, 0.0, make, beside)
 
     def dense(self) -> Array:
         return self.filled(methodcaller("dense"))
