@@ -83,7 +83,7 @@ class HeldGroups:
         make: Make,
         beside: Sequence[Array | None] = (),
     ) -> HeldGroups | None:
-        """Those of rows, if what is held has room; ``held`` are its bytes, ``budget`` those here."""
+        """Those of rows, if the ``held`` bytes have room; ``budget`` are those of this process."""
         return cls(rows, size, make, beside) if held <= cls.room(budget) else None
 
     @staticmethod
