@@ -570,6 +570,21 @@ def test_intervals_follow_the_noise():
             model.predict_interval(X, method=method)
 
 
+@pytest.mark.parametrize("kernel", ["linear", Gaussian(metric="learned")], ids=str)
+def test_intervals_where_most_rows_are_outside_of_the_pool(kernel, monkeypatch):
+    """The size of errors is learned from these rows alone, which the encoder has not seen."""
+    for module in ("fitting.kernel_choice", "fitting.learned_kernel", "tables.table_fit"):
+        monkeypatch.setattr(f"squareone.{module}.POOL_ROWS", 60)
+    X, y = heteroscedastic(260, seed=0)
+    X["x"], y = X["x"].abs(), y + 2 * X["x"].abs()
+    model = TableRegressor(kernel, encoder=TableEncoder()).fit(X[:200], y[:200])
+    assert model._record.scored_rows.size == 140
+    low, high = model.predict_interval(X).T
+    loud = X["kind"] == "loud"
+    assert (high - low)[loud].mean() > 1.3 * (high - low)[~loud].mean()
+    assert 0.8 < ((low <= y) & (y <= high))[200:].mean() <= 1
+
+
 @pytest.mark.thorough
 def test_intervals_cover_as_they_say():
     shares = []

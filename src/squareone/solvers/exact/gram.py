@@ -74,6 +74,9 @@ class GramFactor(RidgeFactor):
         other._project()
         return other
 
+    def of_some_rows(self, Y: Array, some: Array, most_centers: int) -> GramFactor:
+        return GramFactor(self.rows.restricted(some), Y)
+
     @classmethod
     def build(cls, problem: SolverInput, system: SymmetricSystem | None) -> Factor:
         """Of XᵀX; of XXᵀ, which is the kernel matrix, where that is smaller."""

@@ -54,6 +54,9 @@ class SvdFactor(BasisFactor):
         other._project()
         return other
 
+    def of_some_rows(self, Y: Array, some: Array, most_centers: int) -> SvdFactor:
+        return SvdFactor(self.rows.restricted(some), Y)
+
     @classmethod
     def build(cls, problem: SolverInput, system: SymmetricSystem | None) -> SvdFactor:
         """Of the features of the rows."""
