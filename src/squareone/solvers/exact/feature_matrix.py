@@ -45,8 +45,8 @@ class CentredRows:
 
     @classmethod
     def of(cls, X: Any, weighting: Weighting) -> CentredRows:
-        """Of an array (n, d) or a CSR matrix."""
-        rows = rows_of(X)
+        """Of rows, an array (n, d) or a CSR matrix."""
+        rows = X if isinstance(X, Rows) else rows_of(X)
         mean, shift = weighting.mean(rows), np.zeros(rows.shape[1])
         if weighting.direction is not None:
             constants = rows.constants()  # such a feature is centred to zero, not to rounding
@@ -57,6 +57,11 @@ class CentredRows:
                 rows = rows.shifted(shift)
                 mean = weighting.mean(rows)
         return cls(rows, weighting, mean, unit_near(rows.peak()), shift)
+
+    def restricted(self, some: Array) -> CentredRows:
+        """Of the rows ``some`` (s,) alone: as if there had never been others."""
+        own = CentredRows.of(self.rows[some], self.weighting.restricted(some))
+        return replace(own, shift=own.shift + self.shift, occupied=self.occupied, width=self.width)
 
     @property
     def alpha_units(self) -> tuple[float, ...]:
@@ -93,8 +98,8 @@ class CentredRows:
             rows=self.rows.columns(occupied),
             mean=self.mean[occupied],
             shift=self.shift[occupied],
-            occupied=occupied,
-            width=self.shape[1],
+            occupied=occupied if self.occupied is None else self.occupied[occupied],
+            width=self.width or self.shape[1],
         )
 
     def owned(self) -> CentredRows:
@@ -332,6 +337,11 @@ class DualFeatures(SymmetricSystem):
 
     rows: CentredRows | None = None
     takes_rows: ClassVar[bool] = True
+
+    def of_some_rows(self, Y: Array, some: Array) -> DualFeatures:
+        assert self.rows is not None
+        rows = self.rows.restricted(some)
+        return DualFeatures.of(rows, Y, rows.weighting)
 
     def settle(self) -> None:
         """Take a copy of the rows, with which new ones are compared."""

@@ -69,6 +69,9 @@ class GramFactor(FeatureFactor, RidgeFactor):
         self.projections = self.axes.T @ self.rows.transposed_times(self.targets)
         self._set_base()
 
+    def of_some_rows(self, Y: Array, some: Array, most_centers: int) -> GramFactor:
+        return GramFactor(self.rows.restricted(some), Y)
+
     @classmethod
     def build(cls, problem: SolverInput, system: SymmetricSystem | None) -> Factor:
         """Of XᵀX; of XXᵀ, which is the kernel matrix, where that is smaller."""
