@@ -2,12 +2,17 @@
 
 Every case is a ratio of two times of one run. The workers have one thread each. What more machines
 would take is foretold by ``scale``: from the seconds of a group of rows and of a task, as measured
-here, and a network that is given. The same reckoning is held against fits with 1, 2 and 4 workers.
+here, and a network that is given. The same reckoning is held against fits with 1, 2 and 4 workers,
+of the same rows and of as many rows for each worker. What was measured is written to
+``results/cluster.md``.
 """
 
 import argparse
 import os
+import platform
 import signal
+import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -20,8 +25,10 @@ from typing import Any
 import dask
 import dask.array as da
 import dask.dataframe as dd
+import distributed
 import numpy as np
 import pandas as pd
+import scipy
 from dask.distributed import Client, LocalCluster
 from scipy.sparse import csr_array, vstack
 from threadpoolctl import threadpool_limits
@@ -33,21 +40,46 @@ from squareone.rows import open_rows
 from squareone.rows.block_sums import ARITY, group_rows
 
 D, M, NAMES = 20, 1000, [f"x{i}" for i in range(20)]
+RESULTS = Path(__file__).parent / "results"
+# What was measured: lines of a table.
+_TABLE: list[str] = []
 
 
-def main() -> None:
-    """Measure the cases asked for, and print a line for each as it is known."""
+def main(arguments: list[str] | None = None) -> None:
+    """Measure the cases asked for, print a line for each as it is known, and write all of them."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", nargs="*", default=list(CASES), choices=list(CASES))
     parser.add_argument("--rows", type=int, default=2_000_000)
     parser.add_argument("--workers", type=int, default=2)
-    options = parser.parse_args()
+    parser.add_argument("--output", type=Path, default=RESULTS / "cluster.md")
+    options = parser.parse_args(arguments)
     _say(
         f"{options.rows:,} rows, {options.workers} workers with one thread, {os.cpu_count()} cores"
     )
+    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else float("nan")
+    _TABLE.clear()
     with tempfile.TemporaryDirectory() as folder:
         for name in options.only:
             CASES[name](options.rows, options.workers, Path(folder))
+            # what is known stays known if a later case fails
+            options.output.write_text(_page(options, load), encoding="utf-8")
+
+
+def _page(options: argparse.Namespace, load: float) -> str:
+    only = "" if options.only == list(CASES) else f" --only {' '.join(options.only)}"
+    command = f"python -m benchmarks.cluster --rows {options.rows} --workers {options.workers}"
+    versions = ", ".join(
+        f"{module.__name__} {module.__version__}" for module in (np, scipy, pd, dask, distributed)
+    )
+    about = [
+        f"`{command}{only}`: one run, worker processes of one thread each on a machine with",
+        f"{os.cpu_count()} cores, load {load:.1f} at the start.",
+        f"Python {platform.python_version()}, {versions}.",
+        "Seconds of the clock, and MiB of memory; the client's BLAS has two threads.",
+    ]
+    head = "| work | this | against | ratio | to reach | met | note |"
+    rule = "| --- | --- | --- | --- | --- | --- | --- |"
+    return "\n".join(["# Fits on worker processes", "", *about, "", head, rule, *_TABLE, ""])
 
 
 def rectangle(n: int, workers: int, folder: Path) -> None:
@@ -122,20 +154,30 @@ def krylov(n: int, workers: int, folder: Path) -> None:
 
 
 def lost_worker(n: int, workers: int, folder: Path) -> None:
-    """A fit that loses one of its workers halfway, which is begun anew by its nanny."""
+    """A fit that loses one of its workers halfway, with a nanny that begins it anew, and without.
+
+    Without one a single worker of two is left.
+    """
     rows = _parquet(n, folder)
-    with _cluster(workers) as client:
-        _fit(rows.frame.partitions[:2], rows.y[: 2 * rows.part])
-        undisturbed, whole = _timed(lambda: _fit(rows.frame, rows.y))
-        victim = next(iter(client.run(os.getpid).values()))
-        threading.Timer(undisturbed / 2, os.kill, (victim, signal.SIGKILL)).start()
-        disturbed, model = _timed(lambda: _fit(rows.frame, rows.y))
-    equal = bool((whole.dual_coef_ == model.dual_coef_).all())
-    _line("a worker lost halfway", disturbed, undisturbed, 2.0, f"equal bits: {equal}")
+    for nanny, limit in ((True, 2.0), (False, 2.6)):
+        with _cluster(workers) if nanny else _without_nannies(workers) as client:
+            _fit(rows.frame.partitions[:2], rows.y[: 2 * rows.part])
+            undisturbed, whole = _timed(lambda: _fit(rows.frame, rows.y))
+            victim = next(iter(client.run(os.getpid).values()))
+            killing = threading.Timer(undisturbed / 2, os.kill, (victim, signal.SIGKILL))
+            killing.start()
+            disturbed, model = _timed(lambda: _fit(rows.frame, rows.y))
+            killing.join()
+        equal = bool((whole.dual_coef_ == model.dual_coef_).all())
+        name = f"a worker lost halfway, with{'' if nanny else 'out'} a nanny"
+        _line(name, disturbed, undisturbed, limit, f"equal bits: {equal}")
 
 
 def scale(n: int, workers: int, folder: Path) -> None:
-    """Fits with 1, 2 and 4 workers, what is foretold of them, and of 10⁹ rows on 100 machines."""
+    """Fits with 1, 2 and 4 workers, what is foretold of them, and of 10⁹ rows on 100 machines.
+
+    Strong scaling: all have the same rows. Weak scaling: all have as many for each worker.
+    """
     rows = _parquet(n, folder)
     measured = {}
     for count in (1, 2, 4):
@@ -149,12 +191,22 @@ def scale(n: int, workers: int, folder: Path) -> None:
     for count, (took, _) in measured.items():
         usable = min(count, os.cpu_count() or 1)
         foretold = rest + _foretold(n, D, M, usable, group)
-        _line(f"strong scaling, {count} workers", took, foretold, None, "against what is foretold")
+        _line(f"strong scaling, {_workers(count)}", took, foretold, None, "against the forecast")
+    for count in (1, 2, 4):
+        part = rows.part * (n // 4 * count // rows.part)
+        with _cluster(count):
+            _fit(rows.frame.partitions[:4], rows.y[: 4 * rows.part])
+            some = rows.frame.partitions[: part // rows.part]
+            took = _timed(lambda some=some, part=part: _fit(some, rows.y[:part]))[0]
+        foretold = rest + _foretold(part, D, M, min(count, os.cpu_count() or 1), group)
+        name = f"weak scaling, {_workers(count)}, {part:,} rows"
+        _line(name, took, foretold, None, "against the forecast")
     flops = group / (D + M) * (100 + M)  # of kernel values and their products, with 100 features
     for machines in (1, 10, 100):
         hours = _foretold(10**9, 100, M, machines * 16, flops, machines) / 3600.0
         what = f"10⁹ × 100 rows, m = {M:,}, {machines} workers of 16 threads"
         _say(f"  foretold: {what}: {hours:.2f} h")
+        _TABLE.append(f"| {what} | {hours:.2f} h | | | | | a forecast, with 10 Gbit/s |")
 
 
 def _foretold(
@@ -180,25 +232,25 @@ class _Rows:
     """Rows in a folder of Parquet files: a stream of them, a Dask data frame, and the targets."""
 
     def __init__(self, n: int, folder: Path) -> None:
-        self.part = 100_000
-        parts = max(2, n // self.part)
-        self.y = np.empty(parts * self.part)
-        if not folder.exists() or not any(folder.glob("*.parquet")):
-            folder.mkdir(exist_ok=True, parents=True)
-            for i in range(parts):
-                pd.DataFrame(self._made(i), columns=NAMES).to_parquet(folder / f"{i:05}.parquet")
-        for i in range(parts):
+        self.part = min(100_000, max(1, n // 2))
+        count = max(2, n // self.part)
+        parts, whole = folder / "parts", folder / "all.parquet"
+        self.y = np.empty(count * self.part)
+        if not parts.exists():
+            parts.mkdir(parents=True)
+            for i in range(count):
+                pd.DataFrame(self._made(i), columns=NAMES).to_parquet(parts / f"{i:05}.parquet")
+        for i in range(count):
             X = self._made(i)
             noise = np.random.default_rng([1, i]).standard_normal(self.part)
             self.y[i * self.part : (i + 1) * self.part] = np.sin(X[:, 0]) + X[:, 1] + 0.1 * noise
-        self.frame = dd.read_parquet(folder)[NAMES]
-        whole = folder / "all"
+        # beside the parts: what lies among them is read as one of them
         if not whole.exists():
-            whole.mkdir()
-            pd.concat(pd.read_parquet(f) for f in sorted(folder.glob("*.parquet"))).to_parquet(
-                whole / "all.parquet", row_group_size=self.part
+            pd.concat(pd.read_parquet(f) for f in sorted(parts.glob("*.parquet"))).to_parquet(
+                whole, row_group_size=self.part
             )
-        self.stream = open_rows(whole / "all.parquet")
+        self.frame = dd.read_parquet(parts)[NAMES]
+        self.stream = open_rows(whole)
 
     def _made(self, i: int) -> np.ndarray:
         return np.random.default_rng([0, i]).standard_normal((self.part, D))
@@ -247,6 +299,31 @@ def _cluster(workers: int) -> Iterator[Client]:
         yield client
 
 
+@contextmanager
+def _without_nannies(workers: int) -> Iterator[Client]:
+    """Worker processes that nobody begins anew."""
+    with LocalCluster(n_workers=0, dashboard_address=":0", silence_logs=50) as scheduler:
+        address = scheduler.scheduler_address
+        command = [sys.executable, "-m", "distributed.cli.dask_worker", address, "--no-nanny"]
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        running = [
+            subprocess.Popen([*command, "--nthreads", "1", "--no-dashboard"], **quiet)
+            for _ in range(workers)
+        ]
+        try:
+            with Client(scheduler) as client:
+                client.wait_for_workers(workers)
+                yield client
+        finally:
+            for each in running:
+                each.kill()
+                each.wait()
+
+
+def _workers(count: int) -> str:
+    return f"{count} worker{'s' * (count > 1)}"
+
+
 def _peak_bytes(reset: bool = False) -> float:
     """The most memory that the process has had since it was reset (Linux)."""
     if reset:
@@ -256,8 +333,11 @@ def _peak_bytes(reset: bool = False) -> float:
 
 
 def _line(name: str, ours: float, theirs: float, limit: float | None, note: str) -> None:
+    ratio = ours / theirs
     target = "" if limit is None else f" (to reach {limit})"
-    _say(f"  {name}: {ours:.2f} / {theirs:.2f} = {ours / theirs:.2f}{target}; {note}")
+    _say(f"  {name}: {ours:.2f} / {theirs:.2f} = {ratio:.2f}{target}; {note}")
+    met = " | " if limit is None else f"{limit} | {'yes' if ratio <= limit else 'no'}"
+    _TABLE.append(f"| {name} | {ours:.2f} | {theirs:.2f} | {ratio:.2f} | {met} | {note} |")
 
 
 def _say(text: str) -> None:

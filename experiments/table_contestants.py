@@ -1,9 +1,9 @@
 """Who predicts a table in the comparison on tables, and the features of those who want numbers."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,19 @@ SETTINGS = 20
 SECONDS_OF_A_DAY = 86_400
 
 
+class Mean(NamedTuple):
+    """A mean over rows, and its standard error."""
+
+    value: float
+    noise: float
+
+    @classmethod
+    def of(cls, values: NDArray) -> Self:
+        """Of values (m,), or (m, t) of which each row has its mean."""
+        rows = values.reshape(len(values), -1).mean(axis=1)
+        return cls(float(rows.mean()), float(rows.std(ddof=1) / np.sqrt(rows.size)))
+
+
 @dataclass(frozen=True)
 class Prediction:
     """What is said of m test rows.
@@ -37,12 +50,20 @@ class Prediction:
         Whose probabilities the columns are.
     intervals : array of shape (m, 2), optional
         Lower and upper ends, to contain ``COVERAGE`` of the targets.
+    decisions : array of shape (m,) or (m, k), optional
+        What decides between classes: one for every class, or for the second of two. It was fitted
+        to 1 where the class is that of the row and to −1 elsewhere.
+    by_folds : Mean, optional
+        The mean square error that folds of the training rows promise: of ``values``, or of
+        ``decisions`` where there are classes.
     """
 
     values: NDArray
     probabilities: NDArray | None = None
     classes: NDArray | None = None
     intervals: NDArray | None = None
+    decisions: NDArray | None = None
+    by_folds: Mean | None = None
 
 
 Contestant = Callable[[Columns, NDArray, Columns, int], Prediction]
@@ -65,10 +86,15 @@ def auto(train: Columns, y: NDArray, test: Columns, seed: int) -> Prediction:
 
     X, X_test = _as_people_have_it(train), _as_people_have_it(test)
     if are_classes(y):
-        return _classes_of(TableClassifier().fit(X, y), X_test)
+        classifier = TableClassifier().fit(X, y)
+        return replace(
+            _classes_of(classifier, X_test),
+            decisions=classifier.decision_function(X_test),
+            by_folds=_by_folds(classifier),
+        )
     model = TableRegressor().fit(X, y)
     intervals = model.predict_interval(X_test, COVERAGE, method="adaptive")
-    return Prediction(model.predict(X_test), intervals=intervals)
+    return Prediction(model.predict(X_test), intervals=intervals, by_folds=_by_folds(model))
 
 
 def auto_calibrated(train: Columns, y: NDArray, test: Columns, seed: int) -> Prediction:
@@ -254,6 +280,14 @@ def _as_people_have_it(columns: Columns) -> Any:
         return columns.frame()
     except ModuleNotFoundError:  # pandas is optional
         return columns.objects()
+
+
+def _by_folds(model: Any) -> Mean:
+    """Return −``best_score_``, with the standard error that the rows of the folds give it."""
+    record = model._recorded()
+    rows = record.kept[record.learned.rows]
+    found = Mean.of((record.columns[rows] - record.learned.values) ** 2)
+    return Mean(-float(model.best_score_), found.noise)
 
 
 def _trees(y: NDArray, categorical: list[bool], seed: int, **settings: Any) -> Any:

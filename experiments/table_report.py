@@ -8,6 +8,7 @@ import numpy as np
 from scipy.stats import rankdata
 
 from experiments.report import Report
+from experiments.table_data import IN_TIME_ORDER
 
 ROWS = 6_000  # training rows at most, where nothing else is asked for
 RIVALS = ("trees", "trees_early")  # the better of the two is what every other is held against
@@ -43,8 +44,15 @@ it is a mean over the splits, paired, ± its standard error; **equal** is one wi
 error. One split has no standard error: nothing is equal there.
 `tables-points.png`: for every table the error of each contestant over that of the better tree, ±
 the standard error of the paired difference over the same.
+Folds learn from four fifths of the training rows, so the mean square error that they promise
+(minus `best_score_`) should be a little above that of the test rows, if anything. It is
+**honest** where the mean difference over the splits is within two standard errors of one split,
+that of the folds and that of the test rows together: splits share their rows, and so do not
+average it away.
+The table in order of time is left out: its test rows are not like those of the folds.
 """
 TABLES = 25
+MANY = 2_000  # rows of a table on which the error of folds is judged
 ROUNDING = 1e-12  # relative, of means that are equal
 LIMITS = {  # of the error of auto
     "california": 0.42,
@@ -215,6 +223,7 @@ def goals(records: Sequence[Record]) -> list[Goal]:
         *(_in_every_tenth(results, table) for table in ("california", "diamonds")),
         *(_error_at_most(results, table, limit) for table, limit in LIMITS.items()),
         _intervals(results),
+        _honest(results),
         _log_loss(results),
     ]
 
@@ -302,6 +311,30 @@ def _log_loss(results: Results) -> Goal:
     worse = [table for table, difference in found.items() if difference.verdict == "worse"]
     more = f"; worse: {', '.join(worse)}" if worse else ""
     return Goal(what, "every table", f"{len(found) - len(worse)} of {len(found)}{more}", not worse)
+
+
+def _honest(results: Results) -> Goal:
+    """Compare what folds promise with what the test rows say; see the notes of the report."""
+    what = f"mean square error by folds less that of test rows, tables above {MANY:,} rows"
+    limit = "within two standard errors"
+    apart: dict[str, float] = {}
+    for table in results.tables:
+        record = results.any_record(table)
+        promised = results.values(table, "auto", "square_by_folds")
+        few = record["available"] + record["test_rows"] <= MANY
+        if few or not promised or table in IN_TIME_ORDER:
+            continue
+        keys = ("square", "square_noise", "square_by_folds_noise")
+        square, *noises = (results.values(table, "auto", key) for key in keys)
+        difference = np.mean([promised[seed] - square[seed] for seed in promised])
+        noise = np.mean([np.hypot(*(own[seed] for own in noises)) for seed in promised])
+        apart[table] = float(difference / noise)
+    if not apart:
+        return Goal(what, limit)
+    outside = [f"{table} {ratio:+.1f}" for table, ratio in apart.items() if abs(ratio) > 2]
+    seen = f"{min(apart.values()):+.1f} to {max(apart.values()):+.1f} of {len(apart)} tables"
+    more = f"; outside: {', '.join(outside)}" if outside else ""
+    return Goal(what, limit, seen + more, not outside)
 
 
 def _row(results: Results, table: str) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.report import environment
-from experiments.table_contestants import CLASSIFIERS_ONLY, CONTESTANTS, Prediction
+from experiments.table_contestants import CLASSIFIERS_ONLY, CONTESTANTS, Mean, Prediction
 from experiments.table_data import (
     IN_TIME_ORDER,
     Table,
@@ -160,17 +160,25 @@ def figures(prediction: Prediction, y: NDArray) -> dict[str, Any]:
         classes in per cent. ``log_loss``: natural, with probabilities at least 2.2e-16.
         ``coverage``: the share of targets inside their intervals, and ``coverage_by_width`` that
         in each tenth of the test rows, from the narrowest intervals to the widest. ``width``: the
-        mean, over the standard deviation of ``y``.
+        mean, over the standard deviation of ``y``. ``square`` and ``square_noise``: the mean square
+        error and its standard error, in units of the variance of ``y``, or of decisions from ±1;
+        ``square_by_folds`` and ``square_by_folds_noise``: what folds of the training rows say it
+        is, in the same unit.
     """
+    result: dict[str, Any]
     if are_classes(y):
         result = {"error": 100 * float(np.mean(prediction.values != y))}
         if prediction.probabilities is not None:
             truth = y[:, None] == prediction.classes
             of_truth = np.sum(np.where(truth, prediction.probabilities, 0.0), axis=1)
             result["log_loss"] = -float(np.mean(np.log(np.maximum(of_truth, EPSILON))))
+        if prediction.by_folds is not None:
+            result |= _squares(prediction.by_folds, _decision_errors(prediction, y), 1.0)
         return result
     scale = y.std()
     result = {"error": float(np.sqrt(np.mean((prediction.values - y) ** 2)) / scale)}
+    if prediction.by_folds is not None:
+        result |= _squares(prediction.by_folds, prediction.values - y, scale**2)
     if prediction.intervals is not None:
         lower, upper = prediction.intervals.T
         inside = (lower <= y) & (y <= upper)
@@ -180,6 +188,23 @@ def figures(prediction: Prediction, y: NDArray) -> dict[str, Any]:
         result["coverage_by_width"] = [round(float(tenth.mean()), 4) for tenth in tenths]
         result["width"] = float(np.mean(upper - lower) / scale)
     return result
+
+
+def _decision_errors(prediction: Prediction, y: NDArray) -> NDArray:
+    """Return decisions less what they were fitted to, 1 for the class of a row and −1 elsewhere."""
+    decisions, classes = prediction.decisions, prediction.classes
+    truth = y == classes[1] if decisions.ndim == 1 else y[:, None] == classes
+    return decisions - np.where(truth, 1.0, -1.0)
+
+
+def _squares(by_folds: Mean, errors: NDArray, unit: float) -> dict[str, float]:
+    square = Mean.of(errors**2)
+    return {
+        "square": square.value / unit,
+        "square_noise": square.noise / unit,
+        "square_by_folds": by_folds.value / unit,
+        "square_by_folds_noise": by_folds.noise / unit,
+    }
 
 
 def read_store(store: Path) -> list[dict[str, Any]]:

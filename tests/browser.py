@@ -1,6 +1,8 @@
-"""Tests of pages in a browser: where it may be missing, and what contrast a page has."""
+"""Tests of pages in a browser, or without a network: what may be missing, and what contrast is."""
 
 import os
+import shutil
+import subprocess
 from contextlib import contextmanager
 
 import pytest
@@ -8,12 +10,28 @@ import pytest
 from tools.browser import missing, open_browser
 
 
+def cannot_be_tested(why):
+    """A skip; where everything has to be there, as ``.ci/run`` says, a failure."""
+    (pytest.fail if os.environ.get("SQUAREONE_BROWSER") == "required" else pytest.skip)(why)
+
+
+def unshared(*flags):
+    """``unshare`` with these flags, where namespaces are allowed."""
+    unshare = shutil.which("unshare")
+    if unshare is None:
+        cannot_be_tested("unshare is not there, which takes the network away")
+    done = subprocess.run([unshare, *flags, "true"], capture_output=True, text=True, check=False)
+    if done.returncode:
+        cannot_be_tested(f"namespaces are not allowed here: {done.stderr.strip()}")
+    return [unshare, *flags]
+
+
 @contextmanager
 def chromium():
-    """A driver of the browser; where it has to be there, its absence is a failure."""
+    """A driver of the browser."""
     lacking = missing()
     if lacking:
-        (pytest.fail if os.environ.get("SQUAREONE_BROWSER") == "required" else pytest.skip)(lacking)
+        cannot_be_tested(lacking)
     with open_browser() as driver:
         yield driver
 

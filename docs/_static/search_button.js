@@ -1,6 +1,11 @@
-// The theme's search button is read aloud as what it shows.
+// The theme's search button is called what it shows, "Search Ctrl+K", and the same where there is
+// only room for its icon: a name by reference counts text that is not displayed.
 document.addEventListener("DOMContentLoaded", () => {
-  for (const button of document.querySelectorAll(".search-button__button[aria-label]")) {
+  document.querySelectorAll(".search-button-field").forEach((button, number) => {
+    const parts = button.querySelectorAll(":scope > span");
+    if (parts.length === 0) return; // keeps the theme's label
+    parts.forEach((part, place) => { part.id = `search-button-${number}-${place}`; });
+    button.setAttribute("aria-labelledby", Array.from(parts, (part) => part.id).join(" "));
     button.removeAttribute("aria-label");
-  }
+  });
 });

@@ -131,6 +131,8 @@ def test_bad_options_are_refused_in_words(table, arguments, words):
         ["fit", "houses.csv", "--target", "price", "--delimiter", ";;"],
         ["predict", "nothing.squareone", "houses.csv"],
         ["guess", "houses.csv"],
+        ["fit", "-", "--target", "price"],
+        ["predict", "houses.csv", "houses.csv", "--json"],
     ],
 )
 def test_usage_errors_are_of_code_2(table, arguments):
@@ -154,8 +156,8 @@ def test_a_file_that_is_no_model(table):
 
 def test_standard_input_needs_a_name(table):
     done = run("fit", "-", "--target", "price", stdin=GOOD)
-    assert done.exit_code == 1
-    assert "-o" in done.stderr
+    assert done.exit_code == 2
+    assert "-o NAME.squareone" in done.stderr
 
 
 def test_nothing_a_terminal_obeys_is_shown(table):

@@ -276,3 +276,24 @@ def test_interval_ends_leave_out_as_many_on_each_side():
     assert interval_ends(errors, 0.9) == (5.0, 95.0)
     assert interval_ends(errors, 0.98) == (1.0, 99.0)
     assert interval_ends(errors, 0.99) is None
+
+
+def test_the_report_shows_the_command_without_folders(table):
+    """Names of columns are no folders, and what follows -o at once is the name of a file."""
+    import html
+
+    (table.parent / "deep").mkdir()
+    names, rows = houses()
+    names[names.index("price")], names[names.index("area")] = "price/m2", "lat/lon"
+    table.write_text(text_of(names, rows))
+    columns = ["--target", "price/m2", "--drop=lat/lon", "--drop", "dear"]
+    files = ["-odeep/m.squareone", f"--report={table.parent}/deep/my report.html"]
+    done = run("fit", table, *columns, *files, "--quick")
+    assert done.exit_code == 0, done.output
+    text = html.unescape((table.parent / "deep" / "my report.html").read_text())
+    expected = (
+        "squareone fit houses.csv --target price/m2 --drop lat/lon --drop dear --quick "
+        "--output m.squareone --report 'my report.html'"
+    )
+    assert expected in text
+    assert "deep" not in text

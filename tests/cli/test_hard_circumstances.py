@@ -1,13 +1,14 @@
 """No network, a full disk, and a process that is killed: nothing half done is left."""
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
 import time
 
 import pytest
+
+from tests.browser import unshared
 
 from .conftest import houses, text_of
 
@@ -17,22 +18,51 @@ FIT = [
 ]
 
 
-def unshared(*flags):
-    """``unshare`` with these flags, where namespaces are allowed."""
-    unshare = shutil.which("unshare")
-    if unshare is None or subprocess.run([unshare, *flags, "true"], check=False).returncode:
-        pytest.skip("namespaces are not allowed here")
-    return [unshare, *flags]
+def without_a_network(*arguments):
+    """A command where there is no network at all."""
+    return subprocess.run(
+        [*unshared("-rn"), sys.executable, *arguments], capture_output=True, text=True, check=False
+    )
 
 
-def test_everything_works_without_a_network(table):
+def test_a_model_is_fitted_without_a_network(table):
     code = "import socket; socket.create_connection(('127.0.0.1', 9))"
-    alone = unshared("-rn")
-    refused = subprocess.run([*alone, sys.executable, "-c", code], capture_output=True, check=False)
-    assert b"unreachable" in refused.stderr
-    done = subprocess.run([*alone, *FIT], capture_output=True, text=True, check=False)
+    assert "unreachable" in without_a_network("-c", code).stderr
+    done = without_a_network(*FIT[1:])
     assert done.returncode == 0, done.stderr
     assert (table.parent / "houses.html").exists()
+
+
+@pytest.mark.thorough
+def test_all_commands_work_without_a_network(table):
+    """A whole fit, and what may follow."""
+    whole = [each for each in FIT[1:] if each != "--quick"]
+    chosen = whole[3:]
+    data = ["--data", "houses.csv"]
+    for command in (
+        ["-m", "squareone", "plan", *chosen],
+        whole,
+        ["-m", "squareone", "predict", "houses.squareone", "houses.csv", "-o", "out.csv"],
+        ["-m", "squareone", "inspect", "houses.squareone"],
+        ["-m", "squareone", "report", "houses.squareone", *data, "-o", "again.html"],
+        ["-m", "squareone", "explain", "houses.squareone", "houses.csv", "--row", "1", *data],
+        ["-m", "squareone", "suspects", *chosen],
+        ["-m", "squareone", "compare", *chosen],
+    ):
+        done = without_a_network(*command)
+        assert done.returncode == 0, (command, done.stderr)
+    made = {path.name for path in table.parent.iterdir()}
+    assert made == {"houses.csv", "houses.squareone", "houses.html", "out.csv", "again.html"}
+
+
+@pytest.mark.parametrize(
+    ("required", "outcome"), [("", pytest.skip.Exception), ("required", pytest.fail.Exception)]
+)
+def test_what_cannot_be_tested_is_a_failure_where_it_has_to_be(monkeypatch, required, outcome):
+    monkeypatch.setenv("SQUAREONE_BROWSER", required)
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(outcome, match="unshare is not there"):
+        unshared("-rn")
 
 
 @pytest.mark.thorough
@@ -96,3 +126,18 @@ def test_killed_in_the_middle_no_half_file_is_there(tmp_path, with_signal):
     assert code in (130, 143, -signal.SIGKILL)
     assert b"Traceback" not in said
     assert [path.name for path in tmp_path.iterdir()] == ["houses.csv"]
+
+
+def test_an_interrupt_while_it_is_loaded_is_quiet(tmp_path):
+    """A stand-in for the first library that is imported interrupts, as Ctrl-C may."""
+    (tmp_path / "click.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
+    path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
+    done = subprocess.run(
+        [sys.executable, "-m", "squareone", "--version"],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PYTHONPATH": path},
+        check=False,
+    )
+    assert done.returncode == -signal.SIGINT
+    assert done.stderr == ""

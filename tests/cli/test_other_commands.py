@@ -6,10 +6,10 @@ import json
 
 import numpy as np
 import pytest
-from sklearn.tree import ExtraTreeRegressor
 
 import squareone
-from squareone.report.comparison import Comparison, Rival, compare
+from experiments.twins import MODELS, verdict_on_twins
+from squareone.report.comparison import Comparison
 from squareone.rows.table_reader import read_table
 
 from .conftest import houses, run, text_of
@@ -167,14 +167,6 @@ def test_the_correction_is_that_of_nadeau_and_bengio():
 
 @pytest.mark.thorough
 def test_a_model_entered_twice_is_rarely_called_different():
-    told = 0
-    for run_number in range(50):
-        rng = np.random.default_rng(run_number)
-        X = rng.standard_normal((80, 3))
-        y = X[:, 0] + 0.5 * rng.standard_normal(80)
-        rivals = [
-            Rival(f"tree {seed}", "", ExtraTreeRegressor(min_samples_leaf=5, random_state=seed))
-            for seed in (0, 1)
-        ]
-        told += compare(rivals, X, y, "regression", seed=run_number).verdict(1) == "cannot tell"
+    model = MODELS["a tree with random splits, five rows in a leaf"]
+    told = sum(verdict_on_twins(model, number) == "cannot tell" for number in range(50))
     assert told >= 45

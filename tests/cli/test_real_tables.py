@@ -69,34 +69,12 @@ def test_every_table_goes_through(name, tmp_path):
 @pytest.mark.slow
 def test_leaks_are_found_and_rarely_seen_where_there_are_none():
     """Nine in ten of the planted leaks, and at most one table under false suspicion."""
-    from squareone.report.outer_errors import left_out_errors
-    from squareone.report.table_checks import checks_of_table
-    from squareone.rows.table_reader import read_table
-    from squareone.tables import TableClassifier, TableEncoder, TableRegressor
-    from squareone.tables.encoded_rows import rows_of_table
-    from squareone.tables.target_choice import target_of
-    from tests.report.leaks import KINDS, plant
+    from experiments.table_leaks import leaks_of
 
-    found, suspected = [], []
+    found, suspected = [], {}
     for name in ALL:
-        file = read_table(DATA / f"{name}.csv.gz")
-        target = target_of(file, "target")
-        rng = np.random.default_rng(0)
-        some = np.sort(rng.permutation(target.values.size)[:700])
-        plain = rows_of_table(file.table.drop_columns(["target"]), target.rows[some])
-        y = target.values[some]
-        kind = TableRegressor if target.task == "regression" else TableClassifier
-        for leak in (None, *KINDS):
-            table = plain if leak is None else plant(plain, y, target.task, leak, rng)
-            if table is None:
-                continue
-            model = kind("gaussian", encoder=TableEncoder(random_state=0)).fit(table, y)
-            outer = left_out_errors(model, y, np.arange(y.size))
-            checks = checks_of_table(table, y, outer, model)
-            named = [c for check in checks if check.code == "SQ001" for c in check.columns]
-            if leak is None:
-                suspected += [name] if named else []
-            else:
-                found.append("leak" in named)
-    assert np.mean(found) >= 0.9
+        _, leaks, named = leaks_of(name)
+        found += leaks.values()
+        suspected |= {name: named} if named else {}
+    assert np.mean(found) >= 0.9, found
     assert len(suspected) <= 1, suspected

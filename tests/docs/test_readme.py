@@ -4,21 +4,23 @@ Its Python is run as a doctest.
 """
 
 import re
-import shlex
+import subprocess
+import sys
 from pathlib import Path
 
-import click
 import pytest
 
-from squareone.cli.commands import cli
 from squareone.version import __version__
+from tests.docs.commands import check
 from tools.front_chart import CHOICES, COLOURS, FOLDER, chart, points, tables
+from tools.ten_minutes import COMMANDS as TEN_MINUTES
+from tools.ten_minutes import table
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```", README, flags=re.M | re.S)
 COMMANDS = [
-    line.removeprefix("$ ").split("  #")[0].strip()
+    line.removeprefix("$ ")
     for kind, block in BLOCKS
     if kind in ("shell", "console")
     for line in block.splitlines()
@@ -40,19 +42,7 @@ def test_links_lead_to_files(link):
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_commands_exist(command):
-    program, *arguments = shlex.split(command)
-    if program == "squareone":
-        known = cli.get_command(click.Context(cli), arguments[0])
-        assert known is not None
-        names = {option for parameter in known.params for option in parameter.opts}
-        assert {each for each in arguments if each.startswith("-")} <= names
-    elif program == "make":
-        assert re.search(f"^{arguments[0]}:", (ROOT / "Makefile").read_text(), flags=re.M)
-    else:
-        assert (program, arguments[:3]) == ("python", ["-m", "pip", "install"])
-        extras = re.findall(r"\[(.*?)\]", arguments[3])
-        declared = (ROOT / "pyproject.toml").read_text()
-        assert all(re.search(f"^{each} = ", declared, flags=re.M) for each in extras)
+    check(command)
 
 
 @pytest.mark.parametrize("module", re.findall(r"python -m ([\w.]+)", README))
@@ -80,10 +70,32 @@ def test_losses_are_those_of_the_results():
     stated = 0
     for item in section.split("\n- "):
         choice = re.search(r"\*\*(.*?)\*\*", item)
-        for name, error in re.findall(r"`(\w+)` ([\d.]+) ×", item):
+        for error, name in re.findall(r"([\d.]+) ×(?: ours)? on\s+`(\w+)`", item):
             assert f"{measured[name, choice[1]]:.2f}" == error
             stated += 1
-    assert stated >= 4
+    assert stated == section.count("×") == 9
+
+
+def figures(text):
+    """What is off by how much, in a verdict or what is told of one."""
+    spread = r" \(± [^)]*\)"
+    return re.findall(r"off by (\d+\.\d).*? (\d+\.\d).*? by (\d+\.\d)", re.sub(spread, "", text))
+
+
+def test_figures_of_the_picture_are_those_of_the_report():
+    shown = (ROOT / "docs" / "ten_minutes" / "fit.txt").read_text()
+    page = (ROOT / "docs" / "index.rst").read_text()
+    assert len(figures(shown)) == 1
+    assert figures(shown) == figures(README) == figures(page)
+
+
+@pytest.mark.thorough
+def test_figures_of_the_picture_are_still_found(tmp_path):
+    table(tmp_path)
+    command = [sys.executable, "-m", *TEN_MINUTES["fit"].split()]
+    done = subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, text=True)
+    message = "python -m tools.front_report and python -m tools.ten_minutes make them anew"
+    assert figures(done.stderr) == figures(README), message
 
 
 def test_files_of_a_release_have_the_version():

@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_array
 
 import squareone
 from squareone import RLSRegressor
@@ -103,6 +104,37 @@ def test_solvers_agree(weighted, intercept):
         # where other λ cost more, another one of nearly the same error may be taken
         rtol = 0.05 if solver == "krylov" else 1e-6
         assert_allclose(intervals, expected, atol=rtol * np.ptp(expected), err_msg=solver)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("shape", [(60, 4), (40, 70)], ids=str)
+@pytest.mark.parametrize("solver", ["svd", "gram", "spectral", "cholesky", "krylov"])
+def test_features_of_some_rows(solver, shape, sparse, weighted):
+    """The factorisation of these rows, as if the others had never been."""
+    if sparse and solver == "svd" and shape[0] < shape[1]:
+        pytest.skip("it takes no sparse rows of so many features")
+    data = make_data(*shape, targets=2, weighted=weighted)
+    X, some = data.X + 3.0, np.arange(1, shape[0], 3)
+    if sparse:  # of features that no row has, or none of these rows
+        X[np.abs(data.X) < 0.5] = 0.0
+        X[:, 1], X[some, 2] = 0.0, 0.0
+        X = csr_array(X)
+    weights = None if data.weights is None else data.weights + 0.5
+    settings = {"kernel": "linear", "alpha": 0.3, "solver": solver, "tol": 1e-12}
+    model = RLSRegressor(**settings).fit(X, data.Y, weights)
+    with model._record.answering("") as factor:
+        found = factor.of_some_rows(data.Y[some], some, 1000)
+    alone = RLSRegressor(**settings).fit(
+        X[some], data.Y[some], None if weights is None else weights[some]
+    )
+    alphas = np.full(2, 0.3)
+    coefficients, intercepts = found.coefficients(alphas)
+    assert_allclose(coefficients, alone.coef_.T, rtol=1e-7, atol=1e-9)
+    assert_allclose(intercepts, alone.intercept_, rtol=1e-7, atol=1e-9)
+    errors = found.weighting.unscale(found.left_out_by_target(alphas))
+    rtol = 1e-5 if solver == "krylov" else 1e-7
+    assert_allclose(errors, alone.loo_residuals_, rtol=rtol, atol=1e-9)
 
 
 @pytest.mark.parametrize("solver", SOLVERS.values(), ids=SOLVERS)
@@ -222,7 +254,8 @@ def test_a_precomputed_kernel_needs_memory():
 
 def test_the_left_out_values_of_all_rows_are_needed_without_rows():
     X, y, _ = noisy(60)
-    model = RLSRegressor("linear", 0.3).fit(X, y)
+    X = X @ X.T
+    model = RLSRegressor("precomputed", 0.3).fit(X, y)
     del model._record.scored_values
     model._record.scored = np.arange(30)
     with pytest.raises(ValueError, match="30 of 60 rows"):

@@ -34,6 +34,7 @@ from squareone.errors import (
 from squareone.estimators.parameter_validation import check_place
 from squareone.kernels import Gaussian
 from squareone.persistence import checkpoint as checkpoints
+from squareone.planning.available_memory import readable
 from squareone.planning.worker_memory import on_workers, worker_bytes
 from squareone.rows import GeneratedRows, block_sums, open_rows
 
@@ -177,6 +178,82 @@ def test_sparse_chunks(solver):
     blocks = [csr_array(part) for part in np.array_split(thin, 5)]
     expected = fitted(solver, GeneratedRows(lambda: iter(blocks), X.shape, sparse=True))
     assert_equal_bits(fitted(solver, rows), expected)
+
+
+def thin_rows(kind=csr_array):
+    """Sparse chunks of rows, and the same as a stream; weights may be given for them."""
+    thin = np.where(rng.uniform(size=X.shape) < 0.4, X, 0.0)
+    rows = da.from_array(thin, chunks=(150, d)).map_blocks(kind, meta=kind((0, d)))
+    blocks = [kind(part) for part in np.array_split(thin, 5)]
+    return thin, rows, GeneratedRows(lambda: iter(blocks), X.shape, sparse=True)
+
+
+@pytest.mark.parametrize("w", [None, weights], ids=["unweighted", "weighted"])
+def test_products_of_krylov_in_one_pass(w):
+    thin, rows, blocks = thin_rows()
+    settings = {"w": w, "alpha": 0.3, "tol": 1e-9}
+    expected = fitted("krylov", blocks, **settings)
+    assert_equal_bits(fitted("krylov", rows, **settings), expected)
+    exact = fitted("gram", thin, w=w, alpha=0.3)
+    assert_allclose(expected.coef_, exact.coef_, rtol=1e-7)
+
+
+@pytest.mark.parametrize("scheduler", ["threads", "distributed"])
+def test_rows_are_not_read_for_every_product(scheduler, cluster):
+    """Workers hold them as they are multiplied; a chunk is read by the first passes alone."""
+    reads = []
+
+    def counted(block):
+        reads.append(block.shape)
+        return block
+
+    wide = np.random.default_rng(0).standard_normal((n, 40)) * np.logspace(0, -2, 40)
+    rows = da.from_array(wide, chunks=(110, 40)).map_blocks(counted, meta=wide[:0])
+    passes = []
+    with dask.config.set(scheduler=cluster if scheduler == "distributed" else "threads"):
+        for alpha in (10.0, 1e-3):
+            model = fitted("krylov", rows, alpha=alpha, tol=1e-8)
+            passes.append((model.n_iter_, len(reads) / 10))
+            reads.clear()
+    (few, first), (many, second) = passes
+    assert many > 2 * few
+    assert second == first < few
+
+
+def test_what_leave_one_out_needs_of_a_linear_model_is_made_once(cluster):
+    """Rows along the axes: for every look at λ and the errors in the end."""
+    reads = []
+
+    def counted(block):
+        reads.append(block.shape)
+        return block
+
+    rows = array(110).map_blocks(counted, meta=X[:0])
+    expected = fitted("gram", stream())
+    with dask.config.set(scheduler="threads"):
+        fitted("gram", rows)
+        one_by_one = len(reads)
+    reads.clear()
+    with dask.config.set(scheduler=cluster):
+        assert_equal_bits(fitted("gram", rows), expected)
+    assert len(reads) <= one_by_one - 2 * 10
+
+
+def test_what_is_kept_is_counted(cluster):
+    task = replace(RLSRegressor("linear").plan(X, y).task, n=10**6, d=100)
+    plan = replace(RLSRegressor("linear", solver="gram").plan(X, y), task=task)
+    bare = worker_bytes(task, "gram", 1, 0.0)
+    with_room = readable(bare + 8.0 * task.n * task.d / 2)  # half of them on each of two
+    assert f"at most {with_room} on each" in on_workers(plan, [(1, 4e9)] * 2, 0.0).reason
+    assert f"at most {readable(bare)} on each" in on_workers(plan, [(1, 4e8)] * 2, 0.0).reason
+
+
+def test_rows_that_do_not_fit_are_read_for_every_product(monkeypatch):
+    from squareone.rows.held_groups import HeldGroups
+
+    expected = fitted("krylov", array(), alpha=0.1)
+    monkeypatch.setattr(HeldGroups, "room", staticmethod(lambda budget: 0.0))
+    assert_equal_bits(fitted("krylov", array(), alpha=0.1), expected)
 
 
 def test_float32_stays():

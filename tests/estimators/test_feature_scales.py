@@ -126,6 +126,27 @@ def test_every_estimator_of_distances():
         assert ("ard=True" in message) == type(estimator).__name__.startswith("RLS")
 
 
+@pytest.mark.parametrize("seed", [0, pytest.param(2, marks=pytest.mark.thorough)])
+def test_greedy_fits_are_judged_by_what_few_centers_can_do(seed):
+    """The exact fit reads the small features off the last digits; a few centers do not."""
+    rng = np.random.default_rng(seed)
+    Z = rng.normal(size=(200, 5))
+    target = Z[:, 0] + 0.1 * rng.normal(size=200)
+    X = Z * [1.0, 1.0, 1.0, 1000.0, 1.0]
+    model = OROLSRegressor()
+    (message,) = said(model, X, target)
+    assert "sees column 3" in message
+    assert model.score(X, target) < 0.5
+    assert not said(model, Z, target)
+    assert model.score(Z, target) > 0.95
+
+
+def test_greedy_fits_are_silent_where_scaling_would_not_help():
+    rng = np.random.default_rng(1)
+    target = np.sin(2 * UNIT[:, 3]) + 0.1 * rng.normal(size=n)
+    assert not said(OROLSRegressor(), MIXED, target)
+
+
 def test_rows_of_weight_zero_do_not_count():
     X = np.vstack([UNIT, [[0.0, 0.0, 0.0, 1e9]] * 40])
     weights = np.repeat([1.0, 0.0], [n, 40])
@@ -283,7 +304,7 @@ def test_houses_have_several_units(name):
 def test_there_are_more_trials_where_the_first_leaves_a_doubt(gain, trials, monkeypatch):
     rows, columns = np.zeros((400, 2)), np.zeros((400, 1))
     seen = []
-    monkeypatch.setattr(feature_scales, "_gain", lambda _, X, *more: seen.append(len(X)) or gain)
-    found = feature_scales._mean_gain(Gaussian(), rows, columns, True, 100)
+    monkeypatch.setattr(feature_scales, "_gain", lambda *a: seen.append(len(a[2])) or gain)
+    found = feature_scales._mean_gain(None, Gaussian(), rows, columns, 100)
     assert seen == [100] * trials
     assert found == (gain, 100 * trials)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_iris, make_classification
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import accuracy_score
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.svm import SVC, LinearSVC
@@ -26,16 +27,17 @@ VARIANTS = [
     {"C": 1.0, "kernel": Gaussian(1.0), "coding": "one_vs_one"},
     {"loss": "squared_hinge"},
     {"cv": 2, "alpha": [0.1, 1.0], "kernel": Gaussian(1.0)},
-    {"alpha": 1.0, "kernel": Gaussian(1.0), "centers": 1, "calibration": None},
+    {"alpha": 1.0, "kernel": Gaussian(1.0), "centers": 4, "calibration": None},
 ]
 
 
 def expected_failures(estimator):
     """What may fail, and why that is right."""
     failures = {}
-    if estimator.kernel == "gaussian" and estimator.loss == "hinge":
-        name = "check_sample_weight_equivalence_on_dense_data"
-        failures[name] = "chosen by leaving out rows, and a repeated row leaves its twin"
+    if estimator.centers is not None:
+        for rows in ("dense", "sparse"):
+            name = f"check_sample_weight_equivalence_on_{rows}_data"
+            failures[name] = "centers are drawn from the rows, which are others where some repeat"
     if estimator.fit_intercept is False:
         failures["check_class_weight_classifiers"] = "far from all rows every value is zero"
     return failures
@@ -45,6 +47,11 @@ def expected_failures(estimator):
     [SVMClassifier(**variant) for variant in VARIANTS], expected_failed_checks=expected_failures
 )
 def test_scikit_learn_checks(estimator, check):
+    chosen = estimator.kernel == "gaussian" and estimator.loss == "hinge"
+    if chosen and "check_sample_weight_equivalence_on_dense" in str(check):
+        # left out by itself a repeated row leaves its twin: another width or λ may be chosen, or
+        # the same one, as rounding has it
+        pytest.skip("a weight is not promised to be a repeated row where rows are left out")
     check(estimator)
 
 
@@ -436,3 +443,35 @@ def test_a_plan_is_refused_where_centers_fit():
         SVMClassifier(memory_limit=300_000).fit(noisy, signs)
     model = SVMClassifier(Gaussian(2.0), C=1.0, memory_limit=300_000, centers=20)
     assert model.fit(noisy, signs).plan_.needed < 300_000
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize("wide", [False, True])
+def test_rows_far_from_zero_are_those_near_it_where_the_intercept_is_free(wide, loss):
+    X, y = of_few_features(wide)
+    kept = {"C": 1.0, "fit_intercept": True, "loss": loss}
+    near, far = (SVMClassifier("linear", **kept).fit(X + off, y) for off in (0.0, 2.0**23))
+    np.testing.assert_allclose(far.coef_, near.coef_, rtol=1e-6, atol=1e-7)
+    np.testing.assert_allclose(far.loo_predictions_, near.loo_predictions_, atol=1e-5)
+    found = far.decision_function(X + 2.0**23)
+    np.testing.assert_allclose(found, near.decision_function(X), atol=1e-5)
+    assert far.gap_ < 1e-9
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_rows_far_from_zero_where_the_intercept_is_penalised(loss):
+    """λ is looked for where the spread of rows needs it; what rounding leaves is warned of."""
+    X, y = of_few_features()
+    model = SVMClassifier("linear", loss=loss).fit(X + 1e3, y)
+    assert model.score(X + 1e3, y) > 0.7
+    with pytest.warns(ConvergenceWarning, match="gap is .*standardise X"):
+        model = SVMClassifier("linear", C=1.0, loss=loss, calibration=None).fit(X + 1e7, y)
+    assert model.gap_ > model.tol
+    assert model.primal_ <= 50.0
+
+
+def of_few_features(wide=False):
+    """Rows in multiples of 2⁻²⁰, which an offset of 2²³ leaves as they are."""
+    rng = np.random.default_rng(0)
+    X = np.round(rng.normal(size=(50, 60 if wide else 3)) * 2.0**20) / 2.0**20
+    return X, np.where(X[:, 0] + 0.7 * rng.normal(size=50) > 0, 1, -1)

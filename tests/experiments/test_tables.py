@@ -15,6 +15,7 @@ from experiments import report, table_data, table_report, tables
 from experiments.data import VARIABLE, DataNotFoundError
 from experiments.table_contestants import (
     CONTESTANTS,
+    Mean,
     Prediction,
     _as_people_have_it,
     numeric_features,
@@ -173,6 +174,41 @@ def test_figures_of_classes():
     assert_allclose(found["log_loss"], -(np.log(0.5) + np.log(0.75) + 2 * never) / 4)
 
 
+def test_the_error_by_folds_is_compared_in_one_unit():
+    y = np.array([0.0, 2.0, 4.0, 6.0])
+    found = tables.figures(Prediction(y + np.array([1, -1, 1, 3]), by_folds=Mean(10.0, 2.0)), y)
+    assert_allclose([found["square_by_folds"], found["square_by_folds_noise"]], [2.0, 0.4])
+    assert_allclose([found["square"], found["square_noise"]], [3 / 5, 2 / 5])
+    two = Prediction(
+        np.array(["b", "a"]),
+        classes=np.array(["a", "b"]),
+        decisions=np.array([0.5, -0.2]),
+        by_folds=Mean(0.3, 0.1),
+    )
+    found = tables.figures(two, np.array(["b", "b"]))
+    assert_allclose([found["square"], found["square_by_folds"]], [(0.25 + 1.44) / 2, 0.3])
+    more = Prediction(
+        np.array([3, 1]),
+        classes=np.array([1, 2, 3]),
+        decisions=np.array([[-1, -1, 0.7], [1, 0, -1]]),
+        by_folds=Mean(0.3, 0.1),
+    )
+    assert_allclose(tables.figures(more, np.array([3, 1]))["square"], (0.03 + 1 / 3) / 2)
+
+
+@pytest.mark.parametrize("name", ["houses", pytest.param("dear", marks=pytest.mark.thorough)])
+def test_auto_says_what_its_folds_promise(folder, name):
+    table = load_table(name)
+    train, test, _ = split(table, 0)
+    parts = table.columns.take(train), table.y[train], table.columns.take(test)
+    found = CONTESTANTS["auto"](*parts, 0)
+    assert 0 < found.by_folds.noise < found.by_folds.value
+    figures = tables.figures(found, table.y[test])
+    apart = figures["square_by_folds"] - figures["square"]
+    noises = figures["square_noise"], figures["square_by_folds_noise"]
+    assert abs(apart) < 3 * np.hypot(*noises) < 1
+
+
 @pytest.fixture
 def program(folder, tmp_path, monkeypatch):
     """Run the experiment with threads for workers; return its store."""
@@ -261,6 +297,7 @@ def record(table, contestant, seed, error, rows=6_000, available=6_000, **more):
         "seed": seed,
         "rows": rows,
         "available": available,
+        "test_rows": 2_000,
         "regression": True,
         "error": error,
         "date": "2020-01-01T00:00:00+00:00",
@@ -327,7 +364,7 @@ def test_goals_are_judged_where_there_is_something_to_judge():
         ),
     ]
     found = {goal.what: goal for goal in table_report.goals(records)}
-    assert len(found) == 15
+    assert len(found) == 16
     assert found["tables: auto no worse than the better tree"][2:] == ("2 of 3", None)
     of_wins = found["tables: the same without those that are equal"]
     assert of_wins.seen == "1 of 3 (smaller mean error on 1)"
@@ -346,6 +383,35 @@ def test_goals_are_judged_where_there_is_something_to_judge():
     assert intervals[2:] == ("90.0 to 90.5 % of 4 tables", True)
     loss = next(goal for what, goal in found.items() if what.startswith("log loss"))
     assert loss[2:] == ("0 of 1; worse: spam", False)
+
+
+def test_folds_are_honest_within_two_standard_errors():
+    def one(table, promised, **more):
+        squares = {"square": 0.5, "square_noise": 0.03, "square_by_folds_noise": 0.04}
+        return [
+            record(
+                table,
+                "auto",
+                seed,
+                0.7,
+                square_by_folds=promised + 0.02 * seed,
+                **squares,
+                **more,
+            )
+            for seed in (0, 1)
+        ]
+
+    def judged(*records):
+        goals = table_report.goals([line for lines in records for line in lines])
+        return next(goal for goal in goals if "by folds" in goal.what)
+
+    few = one("vowel", 0.1, rows=1_500, available=1_500, test_rows=500)
+    later = one("chicago", 0.1)
+    assert judged(few, later).met is None
+    fine = one("spam", 0.54), one("ames", 0.42)
+    assert judged(*fine, few, later)[2:] == ("-1.4 to +1.0 of 2 tables", True)
+    hopeful = judged(*fine, one("adult", 0.33))
+    assert hopeful[2:] == ("-3.2 to +1.0 of 3 tables; outside: adult -3.2", False)
 
 
 def test_the_report(folder, program, tmp_path):

@@ -9,6 +9,7 @@ from squareone.labelling.audit_figures import (
     clopper_pearson,
     error_of_look,
     figures_of_audit,
+    figures_of_negatives,
     last_look,
     looks_up_to,
 )
@@ -68,6 +69,17 @@ def test_rows_without_a_label_are_left_out_and_counted_as_wrong():
     assert look.accuracy_of_all[0] == 0.72
     nothing = figures_of_audit([None] * 25, ["a"] * 25, ["a", "b"], 0.05)
     assert nothing.accuracy is None
+
+
+def test_negatives_are_told_at_looks_and_rows_without_a_label_may_all_be_of_the_class():
+    few = figures_of_negatives("rare", 100, 200, ["other"] * 24)
+    assert (few.asked, few.rows, few.share, few.share_of_all) == (24, 0, None, None)
+    said = ["rare", "rare", None, None, None, *["other"] * 45, "rare"]
+    look = figures_of_negatives("rare", 100, 200, said)
+    assert (look.asked, look.rows, look.known, look.found) == (51, 50, 47, 2)
+    assert look.share == (2 / 47, *clopper_pearson(2, 47, 0.025))
+    assert look.share_of_all == (5 / 50, *clopper_pearson(5, 50, 0.025))
+    assert figures_of_negatives("rare", 1, 25, [None] * 25).share is None
 
 
 def sessions_covered(rng, sessions, most, looks, interval):

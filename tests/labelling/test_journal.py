@@ -69,6 +69,18 @@ def test_a_second_start_is_told_who_holds_it(path):
         pass
 
 
+def test_a_lock_that_is_a_link_is_not_followed(path, tmp_path):
+    precious = tmp_path / "precious"
+    precious.write_text("do not touch")
+    lock = path.with_name(path.name + ".lock")
+    lock.symlink_to(precious)
+    with pytest.raises(JournalError, match="remove that link"):
+        Journal(path)
+    assert precious.read_text() == "do not touch"
+    lock.unlink()
+    Journal(path).close()
+
+
 def test_what_is_no_journal_is_refused(tmp_path, path):
     text = tmp_path / "text.db"
     text.write_text("This is not a database at all. " * 100)

@@ -6,6 +6,7 @@ from functools import partial
 import pyarrow
 import pytest
 
+from squareone.labelling import learner_process
 from squareone.labelling.learner_process import LearnerError, LearnerProcess, LearnerTable
 from squareone.labelling.pool_features import features_of
 from squareone.labelling.pool_learner import PoolLearner, RuleSettings
@@ -32,7 +33,8 @@ def pair(fails=False):
     return process, PoolLearner(features_of(read(), "body", [], order, 1e8), RuleSettings())
 
 
-def test_it_learns_and_asks_as_one_in_this_process():
+def test_it_learns_and_asks_as_one_in_this_process(monkeypatch):
+    monkeypatch.setattr(learner_process, "_FAREWELL", 60.0)  # a fit may be slow; none is cut off
     process, own = pair()
     try:
         first = process.candidates(3)  # before it has started

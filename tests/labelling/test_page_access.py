@@ -9,7 +9,7 @@ import httpx
 import pytest
 import uvicorn
 
-from squareone.labelling import Session
+from squareone.labelling import Question, Session
 from squareone.labelling.page_access import HEADERS, Access
 from squareone.labelling.page_server import PageServer
 from squareone.labelling.serving import listening_socket, redirect_file
@@ -205,8 +205,67 @@ def test_a_reserved_row_is_refused_and_not_shown(server, known):
     response = known.post("/api/ask", json=body, headers=OWN)
     assert response.status_code == 409
     assert server.session.cells(row - 1)["body"] not in response.text
-    assert known.get(f"/api/guess?question=x&row={row}", headers=OWN).status_code == 409
-    assert known.get(f"/api/history?row={row}", headers=OWN).status_code == 409
+    assert known.get(f"/api/guess?question=x&row={row}", headers=OWN).json() == {"guess": None}
+    assert known.get(f"/api/history?row={row}", headers=OWN).json()["events"] == []
+
+
+def test_rows_that_measure_do_not_give_themselves_away(server, known):
+    """Rows of the rule, of the audit and repeats answer alike, until they are answered."""
+    session = server.session
+    learned = [p for p in range(session.identities.n) if p not in session.audit_places]
+    for place in learned[:4]:  # so that there are guesses, and something to repeat
+        session.answer(session.ask(place, "link"), "spam" if place % 2 else "ham")
+    tab = server._tab({"tab": "blind"})
+    audit = session.audit_order[0].item()
+    session.bring_in({audit: "ham"}, "somebody")
+    asked = [(audit, "audit"), (learned[0], "repeat"), *((p, "rule") for p in learned[1:])]
+    guesses = {}
+    for place, why in asked:
+        question = Question(f"{why}{place}", place, why, {})
+        tab.questions[question.name] = session._questions[question.name] = question
+        said = known.get(f"/api/history?row={place + 1}", headers=OWN)
+        assert (said.status_code, said.json()["events"]) == (200, [])
+        query = f"question={question.name}&row={place + 1}"
+        guess = known.get(f"/api/guess?{query}", headers=OWN)
+        assert guess.status_code == 200
+        guesses.setdefault(why, []).append(guess.json()["guess"])
+        del tab.questions[question.name], session._questions[question.name]
+    assert guesses["audit"] == guesses["repeat"] == [None]
+    none = guesses["rule"].count(None)
+    assert 0 < none < len(guesses["rule"]) / 3
+    # once they were answered, or opened by their number, it is shown what was said
+    assert known.get(f"/api/history?row={learned[0] + 1}", headers=OWN).json()["events"]
+
+
+def test_predicted_negatives_over_the_page(server, known):
+    session = server.session
+    for place in session.order[-4:].tolist():
+        session.answer(session.ask(place, "link"), "spam" if place % 2 else "ham")
+    session.answer(session.ask(session.order[-1].item(), "link"), "ham")
+    session.answer(session.ask(session.order[-2].item(), "link"), "spam")
+    for senseless in ({}, {"label": "egg"}, {"label": 5}):
+        response = known.post("/api/negatives", json={"tab": "n", **senseless}, headers=OWN)
+        assert response.status_code == 400
+    left = known.post("/api/negatives", json={"tab": "n", "label": "spam"}, headers=OWN).json()
+    body = {"tab": "n", "wanted": 2, "negatives_of": "spam"}
+    found = known.post("/api/next", json=body, headers=OWN).json()
+    assert len(found["questions"]) == min(left["left"], 2)
+    assert all("why" not in question for question in found["questions"])
+    (look,) = known.get("/api/figures", headers=OWN).json()["negatives"]
+    assert (look["label"], look["asked"], look["share"]) == ("spam", 0, None)
+    wrong = known.post("/api/next", json=body | {"negatives_of": []}, headers=OWN)
+    assert wrong.status_code == 400
+    known.post("/api/leave", json={"tab": "n"}, headers=OWN)
+
+
+@pytest.mark.parametrize("wanted", ["null", "[]", "{}", "1e999", "-1e999", '"x"', "1.5"])
+def test_a_number_of_rows_that_is_none_is_refused(known, wanted):
+    body = f'{{"tab": "w", "wanted": {wanted}}}'
+    assert known.post("/api/next", content=body, headers=OWN).status_code == 400
+
+
+def test_a_body_that_is_too_deep_is_refused(known):
+    assert known.post("/api/next", content="[" * 60_000, headers=OWN).status_code == 400
 
 
 # --- over a socket ---

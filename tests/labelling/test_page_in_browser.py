@@ -4,12 +4,18 @@ import base64
 import http.server
 import os
 import re
+import shutil
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
 import pytest
 
+from squareone.labelling import Session
 from squareone.labelling.journal import read_journal
+from squareone.labelling.row_identity import identities_of
+from squareone.rows.table_reader import read_table
 from tests.browser import CONTRAST
 from tools.browser import emulate
 
@@ -123,6 +129,34 @@ def test_a_hundred_labels_undo_to_the_start_and_resume(browser, folder):
     no_complaint(browser)
 
 
+WITHOUT_NETWORK = """
+import fcntl, os, socket, struct, sys
+with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
+    up = struct.pack("16sH14s", b"lo", 1, b"")  # IFF_UP
+    fcntl.ioctl(control, 0x8914, up)  # SIOCSIFFLAGS
+with open("/proc/net/dev") as file:
+    assert [line.split(":")[0].strip() for line in file if ":" in line] == ["lo"]
+os.execv(sys.executable, [sys.executable, "-m", "pytest", *sys.argv[1:]])
+"""
+
+
+def test_all_of_it_works_without_a_network():
+    """Labels by keyboard, undo and resume, texts and panels, where there is loopback alone."""
+    unshare = shutil.which("unshare")
+    if not unshare:
+        pytest.skip("nothing that takes the network away")
+    tests = ["hundred", "panels", "cells"]
+    done = subprocess.run(
+        [unshare, "-rn", sys.executable, "-c", WITHOUT_NETWORK, "-q", "-p", "no:cacheprovider",
+         "-m", "", __file__, "-k", " or ".join(tests)],
+        capture_output=True, text=True, check=False, timeout=900,
+    )  # fmt: skip
+    if "unshare failed" in done.stderr:
+        pytest.skip("namespaces are not allowed here")
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    assert re.search(rf"\b{len(tests)} passed", done.stdout), done.stdout[-2000:]
+
+
 def test_two_tabs_never_show_the_same_row(browser, page):
     opened(browser, page.new_link())
     first = browser.current_window_handle
@@ -140,6 +174,94 @@ def test_two_tabs_never_show_the_same_row(browser, page):
     browser.close()
     browser.switch_to.window(first)
     saved(browser)
+    no_complaint(browser)
+
+
+def test_rows_that_measure_look_like_others(browser, folder):
+    """The eighth question is of the audit, the ninth of the rule: until answered, both say this."""
+    write_mails(folder / "blind.csv", 200)
+    page = Page(folder / "blind.csv")
+    try:
+        opened(browser, page.link)
+        for _ in range(7):
+            row = row_shown(browser)
+            answered(browser, "1" if row % 2 else "2")
+        said = []
+        for _ in range(2):
+            saved(browser)
+            browser.find_element("id", "history").click()
+            wait(browser, "document.querySelectorAll('#events li').length")
+            said.append(browser.find_element("id", "past").text)
+            assert not browser.find_elements("css selector", "#past [role=alert]")
+            browser.execute_script("document.getElementById('past').close()")
+            answered(browser, "1")
+        _, events = read_journal(folder / "blind.csv.labels.db")
+        kinds = [event.detail["why"] for event in events if event.kind == "answer"]
+        assert kinds[7:9] == ["audit", "rule"]
+        assert said[0] == said[1]
+        # an undo whose confirmation is lost is sent again, and asks the row that it took back
+        undone = [event for event in events if event.kind == "answer"][-1]
+        browser.execute_script(
+            "const f = window.fetch; let n = 0; window.fetch = async (...a) => { const r = await "
+            "f(...a); if (String(a[0]).includes('/undo') && n++ === 0) throw new TypeError('lost');"
+            " return r; };"
+        )
+        saved(browser)
+        press(browser, "u")
+        wait(browser, "document.getElementById('spoken').textContent.startsWith('Undone')")
+        _, events = read_journal(folder / "blind.csv.labels.db")
+        assert [e.detail["of"] for e in events if e.kind == "undo"] == [undone.uuid]
+        rows = identities_of(read_table(str(folder / "blind.csv"), words=["body"]).table, None)
+        assert row_shown(browser) == rows.places_of([undone.row])[undone.row] + 1
+    finally:
+        page.end()
+    no_complaint(browser)
+
+
+def test_a_rare_class_is_offered_an_audit_of_its_own(browser, folder):
+    """Below ten audit rows of a class: search, and rows that the model predicts as another one."""
+    write_mails(folder / "rare.csv", 400)
+    table = read_table(str(folder / "rare.csv"), words=["body"]).table
+    with Session(
+        table, folder / "rare.csv.labels.db", text="body", labels=["spam", "ham"]
+    ) as session:
+        for place in session.order[:6].tolist():  # so few that the rule asks on
+            session.answer(session.ask(place, "search"), "spam" if place % 2 else "ham")
+        for _ in range(25):
+            question = session.next(audit_only=True)
+            session.answer(question, "ham" if question.place % 20 else "spam")
+    page = Page(folder / "rare.csv")
+    try:
+        opened(browser, page.link)
+        browser.find_element("css selector", "[data-panel=progress]").click()
+        wait(browser, "document.querySelectorAll('#figures td button').length")
+        names = [
+            button.get_attribute("aria-label")
+            for button in browser.find_elements("css selector", "#figures td button")
+        ]
+        assert names == ["Search for spam", "Audit of predicted negatives of spam"]
+        browser.find_element("css selector", "#figures td button + button").click()
+        wait(browser, "!document.getElementById('mode').hidden")
+        wait(browser, "!document.getElementById('row').hidden")
+        for _ in range(25):
+            answered(browser, "2")
+        saved(browser)
+        browser.find_element("id", "end-mode").click()
+        wait(browser, "document.getElementById('mode').hidden")
+        answered(browser, "2")
+        saved(browser)
+        _, events = read_journal(folder / "rare.csv.labels.db")
+        whys = [event.detail["why"] for event in events if event.kind == "answer"]
+        assert whys[-26:-1] == ["negatives"] * 25
+        assert whys[-1] in ("rule", "audit")
+        browser.find_element("css selector", "[data-panel=progress]").click()
+        wait(browser, "document.getElementById('figures').textContent.includes('What it misses')")
+        text = browser.find_element("id", "figures").text
+        assert "Of 25 rows at random" in text
+        assert "0 are spam: 0 %, between 0 % and 14 %" in text
+        assert "is no part of the accuracy" in text
+    finally:
+        page.end()
     no_complaint(browser)
 
 
@@ -211,15 +333,34 @@ def strange(tmp_path_factory):
 def test_cells_are_text(browser, strange):
     opened(browser, strange.new_link())
     seen = set()
+    folded = []
     for _ in range(20):
         shown = browser.execute_script("return document.getElementById('text').textContent")
         seen.add(shown)
+        folded.append((shown, *_folding(browser)))
+        if shown == LONG.strip() and folded[-1][1]:
+            press(browser, "f")
+            assert _folding(browser) == [False, False, True]
         answered(browser, "s")
     assert HOSTILE in seen
+    # long texts are cut off until one asks for all, and short ones never
+    long = [rest for text, *rest in folded if text.strip() == LONG.strip()]
+    assert long
+    assert all(rest == [True, True, False] for rest in long)
+    assert all(rest == [False, False, True] for text, *rest in folded if len(text) < 1500)
     assert "broken" not in browser.title
     assert browser.find_element("css selector", "#labels button span").text == "<b>bold</b>"
     assert not browser.find_elements("css selector", "#text *, #labels b")
     no_complaint(browser)
+
+
+def _folding(browser):
+    """Whether the text is folded, there is a button for all of it, and all of it is seen."""
+    return browser.execute_script(
+        "const t = document.getElementById('text'), b = document.getElementById('unfold');"
+        "return [t.classList.contains('folded'), b.checkVisibility(),"
+        " t.scrollHeight <= t.clientHeight];"
+    )
 
 
 # What another page of the machine may try, with the cookie of the page in its browser.

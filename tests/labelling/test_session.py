@@ -1,6 +1,9 @@
 """Session: what is asked, what is learned, what is shown, and that all of it is in the file."""
 
 import random
+import sqlite3
+from collections import Counter
+from contextlib import closing
 
 import numpy as np
 import pandas as pd
@@ -9,6 +12,7 @@ import pytest
 
 from squareone.errors import JournalError, ReservedRowError
 from squareone.labelling import Pause, Question, Session
+from squareone.labelling.answers import Answers
 
 from .conftest import mails, truth
 
@@ -219,6 +223,37 @@ def test_undo_goes_back_to_the_start_and_asks_again(path):
         assert sum(event.kind == "answer" for event in events) == 45
 
 
+def test_an_undo_leaves_what_is_set_aside(path):
+    """It takes back one answer, the last one to a row that is there."""
+    with begin(path) as session:
+        asked = go_on(session, 6)
+    gone = [question.place for question in asked[-2:]]
+    rest = [text for place, text in enumerate(MAILS) if place not in gone]
+    with begin(path, rest) as session:
+        given = session.answers.given
+        again = session.undo()
+        assert rest[again.place] == MAILS[asked[-3].place]
+        assert session.answers.given == given - 1
+    with begin(path) as session:  # they come back with their rows
+        assert all(session.standing(place) is not None for place in gone)
+
+
+def test_a_repeat_of_an_undo_asks_the_same_row_and_takes_nothing_more_back(path):
+    with begin(path) as session:
+        asked = go_on(session, 5)
+        first, again = session.undo(uuid="x"), session.undo(uuid="x")
+        assert first == again
+        assert first.place == asked[-1].place
+        assert session.answers.given == 4
+        other = session.answer(first, "spam")
+        with pytest.raises(ValueError, match="identifier of another event"):
+            session.undo(uuid=other.uuid)
+        assert session.answers.given == 5
+    with begin(path) as session:  # the page may have been lost with its process
+        assert session.undo(uuid="x").place == asked[-1].place
+        assert session.answers.given == 5
+
+
 def test_a_repeat_of_an_answer_changes_nothing(path):
     with begin(path) as session:
         question = session.next()
@@ -302,7 +337,8 @@ def test_columns_are_learned_by_their_encoder(path):
     frame.loc[:9, "class"] = np.where(np.square(x[:10]).sum(axis=1) < 1.4, "in", "out")
     options = {"columns": ["x", "y", "colour"], "label_column": "class"}
     with Session(frame, path, **options) as session:
-        assert sum(session.counts().values()) == 10
+        reserved = sum(place in session.audit_places for place in range(10))
+        assert sum(session.counts().values()) == 10 - reserved
         while isinstance(question := session.next(), Question):
             inside = np.square(x[question.place]).sum() < 1.4
             session.answer(question, "in" if inside else "out")
@@ -336,6 +372,61 @@ def test_looks_at_the_audit_are_taken_once_and_kept(path):
         assert session.figures().audit == figures.audit
 
 
+def test_predicted_negatives_are_a_sample_of_their_own(path):
+    """Of a class that the model has hardly seen; nothing of it is in the accuracy or in F."""
+    texts = [text + (" rare" if i % 25 == 0 else "") for i, text in enumerate(MAILS * 2)]
+
+    def say(place):
+        return "rare" if "rare" in texts[place] else "other"
+
+    with begin(path, texts, labels=["other", "rare"]) as session:
+        with pytest.raises(ValueError, match="labels of two classes"):
+            session.draw_negatives("rare")
+        with pytest.raises(ValueError, match="'egg' is no label yet"):
+            session.draw_negatives("egg")
+        first = next(p for p in session.order.tolist() if say(p) == "rare")
+        for place in (first, *(p for p in session.order[:4].tolist() if p != first)):
+            session.answer(session.ask(place, "search"), say(place))
+        audit = dict(session.answers.audit_answers())
+        predicted = dict(zip(range(400), session.predict(range(400)), strict=True))
+        assert session.draw_negatives("rare") == 200
+        assert session.draw_negatives("rare") == 200  # the same ones
+        open_rows = session.next(negatives_of="rare"), session.next(negatives_of="rare")
+        asked = [question.place for question in open_rows]
+        for question in open_rows:
+            assert session.guess_for(question) is None
+            session.give_back(question)
+        assert isinstance(session.next(), Question)
+        for i in range(30):
+            question = session.next(negatives_of="rare")
+            assert question.why == "negatives"
+            assert predicted[question.place] == "other"
+            assert question.place not in session.audit_places
+            assert i > 1 or question.place == asked[i]
+            session.answer(question, say(question.place))
+            asked.append(question.place)
+        assert session.answers.audit_answers() == audit
+        (look,) = session.figures().negatives
+        found = sum(say(place) == "rare" for place in asked[2:27])
+        assert (look.label, look.labels, look.drawn, look.asked) == ("rare", 5, 200, 30)
+        assert (look.rows, look.known, look.found) == (25, 25, found)
+        assert look.share[1] <= found / 25 <= look.share[2]
+        assert dict(session.learner.pairs).keys() >= set(asked)
+        again = session.undo()
+        assert (again.place, again.why) == (asked[-1], "negatives")
+        assert session.figures().negatives[0].asked == 29
+        assert not any(e.kind == "drawn" for e in session.history(asked[-1]))
+        before = session.figures().negatives
+    with begin(path, texts, labels=["other", "rare"]) as session:
+        assert session.figures().negatives == before
+        assert session.next(negatives_of="rare").place == asked[-1]
+        for _ in range(170):
+            session.skip(session.next(negatives_of="rare"))
+        assert session.next(negatives_of="rare").kind == "waiting"
+        (look,) = session.figures().negatives
+        assert (look.rows, look.known) == (25, 25)
+
+
 def test_labels_that_were_brought_in_are_learned_up_to_a_number(path, monkeypatch):
     monkeypatch.setattr("squareone.labelling.session.MOST_IMPORTED", 60)
     with begin(path) as session:
@@ -344,6 +435,86 @@ def test_labels_that_were_brought_in_are_learned_up_to_a_number(path, monkeypatc
         assert session.bring_in(brought, "export.json") == 0
         assert len(session.learner.pairs) == 60
         assert "at random" in " ".join(session.notes)
+
+
+def test_a_column_that_changes_its_mind_and_changes_it_back(path):
+    def opened(value):
+        table = {"body": MAILS[:50], "class": [*[None] * 49, value]}
+        options = {"text": "body", "label_column": "class", "labels": ["spam", "ham"]}
+        with Session(table, path, **options) as session:
+            assert 49 not in session.audit_places
+            return session.standing(49)[1], len(session.journal.events())
+
+    said = [opened(value) for value in ("spam", "spam", "ham", "spam", "spam")]
+    assert [label for label, _ in said] == ["spam", "spam", "ham", "spam", "spam"]
+    assert [count - said[0][1] for _, count in said] == [0, 0, 1, 2, 2]
+
+
+@pytest.mark.parametrize("say", ["answer", "cannot_tell"])
+def test_what_a_person_says_stands_before_what_is_brought_in(path, say):
+    with begin(path) as session:
+        place, skipped = session.order[:2].tolist()
+        question = session.ask(place, "link")
+        session.answer(question, "spam") if say == "answer" else session.cannot_tell(question)
+        session.skip(session.ask(skipped, "link"))
+        session.bring_in({place: "ham", skipped: "ham"}, "column y")
+        label = "spam" if say == "answer" else None
+        assert session.standing(place) == (say, label)
+        assert session.standing(skipped) == ("imported", "ham")
+        assert session.conflicts() == {}
+        learned = dict(session.learner.pairs)
+        assert learned == {skipped: "ham"} | ({place: label} if label else {})
+    with begin(path) as session:
+        assert session.standing(place) == (say, label)
+
+
+def test_labels_brought_in_of_audit_rows_are_neither_counted_nor_shown(path):
+    with begin(path) as session:
+        first = session.audit_order[0].item()
+        other = session.order[0].item()
+        assert session.bring_in({first: "spam", other: "ham"}, "export.json") == 2
+        assert session.counts() == {"spam": 0, "ham": 1}
+        assert session.figures().labelled == 1
+        assert (session.standing(first), session.shown_history(first)) == (None, [])
+        assert "1 of its 2 new labels" in " ".join(session.notes)
+        question = session.next(audit_only=True)
+        assert question.place == first
+        session.answer(question, "ham")
+        assert session.counts() == {"spam": 0, "ham": 2}
+        assert len(session.shown_history(first)) == 2
+        session.undo()
+        assert session.counts() == {"spam": 0, "ham": 1}
+
+
+def test_an_answer_costs_the_same_however_many_labels_were_brought_in(path, monkeypatch):
+    """No list of all of them is made again: neither of what is learned nor of what is settled."""
+    monkeypatch.setattr("squareone.labelling.session.MOST_IMPORTED", 20)
+    with begin(path) as session:
+        session.bring_in({place: truth(text) for place, text in enumerate(MAILS)}, "export.json")
+        told = []
+        update = session.learner.update
+
+        def counting(pairs, classes, settled):
+            told.append(settled)
+            update(pairs, classes, settled)
+
+        monkeypatch.setattr(session.learner, "update", counting)
+        calls = Counter()
+        for name in ("_settle", "_learn"):
+            own = getattr(Answers, name)
+
+            def counted(answers, row, own=own, name=name):
+                calls[name] += 1
+                return own(answers, row)
+
+            monkeypatch.setattr(Answers, name, counted)
+        audit_in_order(session, 3)
+        place = session.order[0].item()
+        session.skip(session.ask(place, "link"))
+        session.undo()
+        assert calls == {"_settle": 5, "_learn": 5}
+        assert told == [{}, {}, {}, {place: False}, {place: True}]
+        assert place in session.learner.settled
 
 
 # --- two people ---
@@ -376,6 +547,126 @@ def test_disagreements_are_not_learned_until_they_are_settled(tmp_path):
             given -= 1
         assert given == 0
         assert session.learner.pairs
+
+
+def audit_in_order(session, count, label="spam"):
+    for _ in range(count):
+        session.answer(session.next(audit_only=True), label)
+
+
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [
+        ({"seed": 7}, "begun with another seed"),
+        ({"texts": MAILS[:100]}, "a table with other rows"),
+        pytest.param(
+            {"texts": [*MAILS, "one more"]}, "a table with other rows", marks=pytest.mark.thorough
+        ),
+    ],
+    ids=["seed", "smaller", "larger"],
+)
+def test_answers_of_another_audit_do_not_count(tmp_path, other, said):
+    """Rows that somebody was asked for another reason were chosen, and measure nothing."""
+    with begin(tmp_path / "two.db", annotator="bob", **other) as session:
+        audit_in_order(session, 5)
+        for place in range(30):
+            if place not in session.audit_places:
+                session.answer(session.ask(place, "search"), "spam")
+    with begin(tmp_path / "one.db", annotator="ann") as session:
+        session.merge(tmp_path / "two.db")
+        assert session.answers.audit_answers() == {}
+        assert session.figures().audit_asked == 0
+        assert session.answers.agreement_on_audit() == (0, 0)
+        assert said in " ".join(session.notes)
+        # and nothing of them is shown, counted or learned
+        assert all(session.standing(place) is None for place in session.audit_places)
+        assert session.counts()["spam"] == len(session.learner.pairs) + session.figures().missing
+        first = session.next(audit_only=True)
+        assert first.place == session.audit_order[0]
+        session.answer(first, "ham")
+        assert list(session.answers.audit_answers().values()) == ["ham"]
+
+
+def test_answers_of_the_same_audit_count_and_others_to_its_rows_do_not(tmp_path):
+    with begin(tmp_path / "two.db", annotator="bob") as session:
+        audit_in_order(session, 5)
+        # as a file that was written by something else could have it
+        place = session.audit_order[20].item()
+        session.answer(Question("q", place, "search", {}), "ham")
+    with begin(tmp_path / "one.db", annotator="ann") as session:
+        audit_in_order(session, 2, "ham")
+        session.merge(tmp_path / "two.db")
+        assert len(session.answers.audit_answers()) == 5
+        assert list(session.answers.audit_answers().values()).count("ham") == 2  # her own
+        assert session.answers.agreement_on_audit() == (0, 2)
+        assert "1 answers to rows that are kept" in " ".join(session.notes)
+        assert session.next(audit_only=True).place == session.audit_order[5]
+    with begin(tmp_path / "three.db", annotator="eve") as session:  # it goes on counting from there
+        session.merge(tmp_path / "one.db")
+        assert len(session.answers.audit_answers()) == 5
+
+
+def test_a_review_elsewhere_settles_nothing_here(tmp_path):
+    with begin(tmp_path / "two.db", annotator="bob") as session:
+        place = session.order[0].item()
+        session.answer(session.ask(place, "link"), "spam")
+        session.answer(session.ask(place, "review"), "spam")
+    with begin(tmp_path / "one.db", annotator="ann") as session:
+        session.answer(session.ask(place, "link"), "ham")
+        session.merge(tmp_path / "two.db")
+        assert session.conflicts() == {place: {"ann": "ham", "bob": "spam"}}
+        assert session.learner.pairs == []
+        session.answer(session.ask(place, "review"), "ham")
+        assert session.conflicts() == {}
+        assert session.learner.pairs == [(place, "ham")]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "label = x'00ff'", "label = 5.5e300", "label = hex(zeroblob(150))", "time = 1e999",
+        "time = -5", "time = 1e15", "time = 'noon'", "detail = '[1]'", "detail = 'nope'",
+        "detail = '{\"why\": [\"rule\"]}'", "detail = '{\"walk\": \"x\"}'",
+        "detail = '{\"at\": 1e999}'", "detail = '{\"at\": NaN}'",
+        "detail = '{\"x\": ' || hex(zeroblob(3000)) || '}'",
+        "detail = replace(hex(zeroblob(500)), '0', '[')", "uuid = x'01'",
+        "uuid = hex(zeroblob(200)) || number", "annotator = x'0102'",
+    ],
+)  # fmt: skip
+def test_a_file_that_was_changed_is_refused_as_a_whole(tmp_path, change):
+    """Or what came with it could never be read again, and the session not be opened."""
+    with begin(tmp_path / "two.db", MAILS[:30], annotator="bob") as session:
+        for place in session.order[:4].tolist():
+            session.answer(session.ask(place, "link"), "spam")
+    with closing(sqlite3.connect(tmp_path / "two.db")) as connection:
+        connection.execute("DROP TRIGGER events_stay")
+        connection.execute(f"UPDATE events SET {change} WHERE number = 5")
+        connection.commit()
+    with begin(tmp_path / "one.db", MAILS[:30], annotator="ann") as session:
+        before = session.journal.events()
+        if change == "label = 5.5e300":  # SQLite keeps it as text, which is a name like another
+            session.merge(tmp_path / "two.db")
+        else:
+            with pytest.raises(JournalError, match=r"two\.db"):
+                session.merge(tmp_path / "two.db")
+            assert session.journal.events() == before
+    with begin(tmp_path / "one.db", MAILS[:30]) as session:
+        assert isinstance(session.next(), Question)
+
+
+@pytest.mark.parametrize("change", ["facts SET value = '{bad'", "rows SET key = 5, occurrence = 0",
+                                    "rows SET occurrence = -5"])  # fmt: skip
+def test_facts_and_rows_that_were_changed_are_refused(tmp_path, change):
+    with begin(tmp_path / "two.db", MAILS[:30], annotator="bob") as session:
+        session.answer(session.ask(session.order[0].item(), "link"), "spam")
+    with closing(sqlite3.connect(tmp_path / "two.db")) as connection:
+        connection.execute(f"UPDATE {change}")
+        connection.commit()
+    with (
+        begin(tmp_path / "one.db", MAILS[:30], annotator="ann") as session,
+        pytest.raises(JournalError, match=r"two\.db"),
+    ):
+        session.merge(tmp_path / "two.db")
 
 
 def test_a_file_that_names_other_columns_is_not_merged(tmp_path):

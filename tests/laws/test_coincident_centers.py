@@ -13,7 +13,11 @@ from tests.reference import brute_force, centers
 
 WIDTH = 0.3
 every_solver = pytest.mark.parametrize("solver", OF_ALL_ROWS)
-apart_by = pytest.mark.parametrize("apart", [0.0, 1e-12, 1e-9, 1e-7, 1e-5, 1e-3])
+FAR_AND_NEAR = [1e-12, 1e-9, 3e-8, 1e-7, 1e-3]
+apart_by = pytest.mark.parametrize(
+    "apart",
+    [0.0, 1e-8, 1e-5, *[pytest.param(each, marks=pytest.mark.thorough) for each in FAR_AND_NEAR]],
+)
 with_and_without_intercept = pytest.mark.parametrize("intercept", [True, False])
 
 
@@ -22,6 +26,7 @@ class Pairs:
 
     def __init__(self, apart=0.0, rows=None, weighted=False, seed=0):
         rng = np.random.default_rng(seed)
+        self.apart = apart
         self.X = rng.standard_normal((40, 2))
         turn = rng.standard_normal((20, 2))
         turn /= np.linalg.norm(turn, axis=1, keepdims=True)
@@ -35,6 +40,33 @@ class Pairs:
 
     def matrices(self):
         return self.K[:, self.rows], self.K[np.ix_(self.rows, self.rows)]
+
+    def functions(self, stay, X):
+        """Those of centers ``stay`` at rows X (n, m), and products (m, m): a pair is k(·, z) and
+        the difference of both over its length, which keeps its digits at any distance."""
+        base, steps = [], []
+        for i in stay:
+            twin = i >= 20 and i - 20 in stay
+            base.append(self.X[i - 20 if twin else i])
+            steps.append((self.X[i] - self.X[i - 20]) / self.apart if twin else np.zeros(2))
+        Z, D = np.array(base), np.array(steps)
+        pairs = D.any(axis=1)
+        step = self.apart * D
+
+        def change(A):
+            """By which the exponent at rows A (n, m) changes as a center moves by its step."""
+            return (A @ step.T - np.sum((Z + step / 2) * step, axis=1)) / WIDTH**2
+
+        K = brute_force.kernel_matrix("gaussian", X, Z, sigma=WIDTH)
+        F = np.where(pairs, K * np.expm1(change(X)) / self.apart, K)
+        G = brute_force.kernel_matrix("gaussian", Z, Z, sigma=WIDTH)
+        right = np.expm1(change(Z))
+        left, both = right.T, np.expm1(step @ step.T / WIDTH**2)
+        second = left * right + (1.0 + left) * (1.0 + right) * both
+        one, two = G * right / self.apart, G * second / self.apart**2
+        return F, np.where(pairs[:, None] & pairs, two, np.where(pairs, one, 0)) + np.where(
+            pairs, 0, np.where(pairs[:, None], one.T, G)
+        )
 
     def fit(self, solver, alpha, **settings):
         model = RLSRegressor(
@@ -50,8 +82,17 @@ class Pairs:
 
     def without(self, solver, removed, new, alpha, intercept):
         """Predictions at new rows of a refit without rows ``removed`` and their centers."""
-        K_nm, K_mm = self.matrices()
         problem = (self.y[:, None], alpha, self.weights, intercept)
+        if self.apart > 0:
+            stay = [i for i in self.rows if i not in removed]
+            K_nm, K_mm = self.functions(stay, self.X)
+            none = np.full(len(stay), centers.NO_ROW)  # those of rows removed are gone already
+            if solver == "nystrom":
+                K_new = self.K_new if new is None else self.K[new]
+                return centers.nystrom_without(removed, none, K_nm, K_mm, K_new, *problem)
+            K_new, _ = self.functions(stay, self.X_new if new is None else self.X[new])
+            return centers.rectangle_without(removed, none, K_nm, K_mm, K_new, *problem)
+        K_nm, K_mm = self.matrices()
         if solver == "nystrom":
             K_new = self.K[new] if new is not None else self.K_new
             return centers.nystrom_without(removed, self.rows, K_nm, K_mm, K_new, *problem)
@@ -65,11 +106,12 @@ class Pairs:
 
 
 def tolerance(solver, apart, alpha):
-    """Rounding; the distance itself where a pair is one center, and where it is two the digits
-    that their difference loses. Nyström's coefficients are divided by λ."""
+    """Rounding; for a pair the distance at which both are taken, over the width, where that is
+    further than they are, or the digits that their difference loses. Nyström's coefficients are
+    divided by λ."""
     lost = 0.0
     if apart > 0:
-        lost = apart / WIDTH if apart < 1e-8 else np.finfo(float).eps * (WIDTH / apart) ** 2
+        lost = 2e-6 if apart < 1e-5 * WIDTH else np.finfo(float).eps * (WIDTH / apart) ** 2
     # the leverages of pcg come from a preconditioner in float32
     base = np.finfo(np.float32).eps / alpha if solver == "pcg" else 1e-9
     return base + 20 * lost / (alpha if solver == "nystrom" else 1)

@@ -12,10 +12,18 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from squareone import OROLSClassifier, OROLSRegressor, RLSClassifier, RLSRegressor, report
+from squareone import (
+    OROLSClassifier,
+    OROLSRegressor,
+    RLSClassifier,
+    RLSRegressor,
+    SVMClassifier,
+    report,
+)
 from squareone.kernels import Gaussian
 from squareone.report import (
     GreedyPathDisplay,
+    HingePathDisplay,
     IntervalDisplay,
     KernelChoiceDisplay,
     LeaveOneOutCalibrationDisplay,
@@ -23,6 +31,7 @@ from squareone.report import (
     LeaveOneOutPrecisionRecallDisplay,
     LeaveOneOutRocDisplay,
     LeverageDisplay,
+    MarginDisplay,
     PathDisplay,
     WidthMapDisplay,
 )
@@ -45,11 +54,15 @@ CLASSIFIERS = [
     LeaveOneOutRocDisplay,
     LeaveOneOutCalibrationDisplay,
     LeverageDisplay,
+    HingePathDisplay,
+    MarginDisplay,
 ]
 CASES = [(display, False) for display in REGRESSORS] + [(display, True) for display in CLASSIFIERS]
 
 
 def estimator_for(display, classifies):
+    if display in (HingePathDisplay, MarginDisplay):
+        return SVMClassifier()
     if display is GreedyPathDisplay:
         return (OROLSClassifier if classifies else OROLSRegressor)(stopping=5, random_state=0)
     kernel = Gaussian(metric="learned") if display is KernelChoiceDisplay else "gaussian"

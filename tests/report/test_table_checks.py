@@ -4,12 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from experiments.leaks import KINDS, plant
 from squareone import RLSRegressor, TableClassifier, TableRegressor
 from squareone.report.outer_errors import left_out_errors
 from squareone.report.table_checks import CODES, check_codes, checks_of_table, looked_at
 from squareone.tables import TableEncoder
-
-from .leaks import KINDS, plant
 
 
 def found_in(frame, y, ignore=(), **more):

@@ -6,7 +6,6 @@ from datetime import datetime, timedelta
 import numpy as np
 import pandas as pd
 import polars
-import pyarrow
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
@@ -361,20 +360,20 @@ def test_running_numbers_are_dropped_with_a_warning(values):
 LARGE = [2**62, 2**62 + 1, 2**62 + 5, 2**62 + 7] * 5
 
 
-@pytest.mark.parametrize(
-    "frame",
-    [
-        pd.DataFrame({"x0": LARGE}),
-        pd.DataFrame({"x0": np.array(LARGE, np.uint64)}),
-        pd.DataFrame({"x0": pd.array(LARGE, dtype="Int64")}),
-        polars.DataFrame({"x0": LARGE}),
-        pyarrow.table({"x0": LARGE}),
-        np.array(LARGE)[:, None],
-        [[value] for value in LARGE],
-    ],
-    ids=["pandas", "unsigned", "nullable", "polars", "arrow", "array", "lists"],
-)
-def test_integers_that_float64_does_not_tell_apart(frame):
+FRAMES_OF_LARGE = {
+    "pandas": lambda: pd.DataFrame({"x0": LARGE}),
+    "unsigned": lambda: pd.DataFrame({"x0": np.array(LARGE, np.uint64)}),
+    "nullable": lambda: pd.DataFrame({"x0": pd.array(LARGE, dtype="Int64")}),
+    "polars": lambda: polars.DataFrame({"x0": LARGE}),
+    "arrow": lambda: pytest.importorskip("pyarrow").table({"x0": LARGE}),
+    "array": lambda: np.array(LARGE)[:, None],
+    "lists": lambda: [[value] for value in LARGE],
+}
+
+
+@pytest.mark.parametrize("kind", FRAMES_OF_LARGE)
+def test_integers_that_float64_does_not_tell_apart(kind):
+    frame = FRAMES_OF_LARGE[kind]()
     encoder = TableEncoder().fit(frame)
     assert encoder.columns_[0].outputs == tuple(f"x0={value}" for value in LARGE[:4])
     found = encoder.transform(frame)

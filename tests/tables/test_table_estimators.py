@@ -565,9 +565,82 @@ def test_intervals_follow_the_noise():
     assert (low < bounds[0]).any()
     with refused(ValueError, "bounds=(0, None)", "lie outside"):
         model.predict_interval(X, bounds=(0, None))
-    for method in ("jackknife+", "minmax"):
-        with refused(ValueError, 'use method="adaptive", "jackknife"'):
-            model.predict_interval(X, method=method)
+
+
+@pytest.mark.parametrize(
+    "kernel", [Gaussian(3.0, metric="learned"), Gaussian(3.0), "linear"], ids=str
+)
+def test_intervals_by_models_of_folds(kernel, tmp_path):
+    """Those of the CV+: encoder, metric and coefficients of a model are from the other folds."""
+    folds = list(KFold(4, shuffle=True, random_state=0).split(flats))
+    model = TableRegressor(**{**CHEAP, "kernel": kernel, "cv": folds}).fit(flats, rent)
+    learned, later = model._record.learned, flats.sample(12, random_state=1)
+    without = np.empty((n, 12))  # of each row of the fit: twelve new ones, by the model without it
+    left_out = np.empty(n)
+    for fold, (train, test) in zip(learned.models, folds, strict=True):
+        encoder = TableEncoder(task="regression", random_state=0)
+        rows = encoder.fit_transform(flats.iloc[train], rent[train])
+        own = RLSRegressor(fold.kernel, alpha=1.0).fit(rows, rent[train])
+        without[test] = own.predict(encoder.transform(later))
+        left_out[test] = own.predict(encoder.transform(flats.iloc[test]))
+    apart = np.abs(rent - left_out)[:, None]
+    rank = int(np.ceil(0.8 * (n + 1)))
+    low = -np.sort(-(without - apart), axis=0)[rank - 1]
+    high = np.sort(without + apart, axis=0)[rank - 1]
+    asked = {"coverage": 0.8, "method": "jackknife+"}
+    found = model.predict_interval(later, **asked)
+    assert_allclose(found, np.column_stack([low, high]), rtol=1e-6)
+    again = pickle.loads(pickle.dumps(model))
+    model.save(tmp_path / "model")
+    for other in (again, load(tmp_path / "model")):
+        assert_array_equal(other.predict_interval(later, **asked), found)
+    wide = model.predict_interval(later, 0.8, "minmax")
+    assert (wide[:, 0] <= found[:, 0]).all()
+    assert (wide[:, 1] >= found[:, 1]).all()
+
+
+def test_intervals_of_folds_in_which_nothing_varies(tmp_path):
+    X = pd.DataFrame({"x": [1.0] * 20 + [2.0] * 10})
+    y = X["x"] + np.random.default_rng(0).standard_normal(30)
+    folds = [(np.arange(20), np.arange(20, 30)), (np.arange(10, 30), np.arange(10))]
+    model = TableRegressor("gaussian", alpha=1.0, cv=folds).fit(X, y)
+    found = model.predict_interval(X, method="jackknife+")
+    assert np.isfinite(found).all()
+    model.save(tmp_path / "model")
+    assert_array_equal(load(tmp_path / "model").predict_interval(X, method="jackknife+"), found)
+
+
+def test_models_of_folds_are_not_kept_where_nobody_asks(tmp_path, monkeypatch):
+    assert TableClassifier(**CHEAP).fit(flats, dear)._record.learned.models == []
+    model = TableRegressor(**CHEAP).fit(flats, rent)
+    monkeypatch.setattr("squareone.fitting.learned_kernel_state.MOST_FILE_BYTES", 1000)
+    model.save(tmp_path / "model")
+    loaded = load(tmp_path / "model")
+    assert_array_equal(loaded.predict_interval(flats), model.predict_interval(flats))
+    with refused(ValueError, "nor in a file", 'use method="adaptive", "jackknife"'):
+        loaded.predict_interval(flats, method="jackknife+")
+    few = TableRegressor(**CHEAP, centers=20).fit(flats, rent)
+    with refused(ValueError, "not kept with centers"):
+        few.predict_interval(flats, method="minmax")
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    ["linear", pytest.param(Gaussian(metric="learned"), marks=pytest.mark.thorough)],
+    ids=str,
+)
+def test_intervals_where_most_rows_are_outside_of_the_pool(kernel, monkeypatch):
+    """The size of errors is learned from these rows alone, which the encoder has not seen."""
+    for module in ("fitting.kernel_choice", "fitting.learned_kernel", "tables.table_fit"):
+        monkeypatch.setattr(f"squareone.{module}.POOL_ROWS", 60)
+    X, y = heteroscedastic(260, seed=0)
+    X["x"], y = X["x"].abs(), y + 2 * X["x"].abs()
+    model = TableRegressor(kernel, encoder=TableEncoder()).fit(X[:200], y[:200])
+    assert model._record.scored_rows.size == 140
+    low, high = model.predict_interval(X).T
+    loud = X["kind"] == "loud"
+    assert (high - low)[loud].mean() > 1.3 * (high - low)[~loud].mean()
+    assert 0.8 < ((low <= y) & (y <= high))[200:].mean() <= 1
 
 
 @pytest.mark.thorough

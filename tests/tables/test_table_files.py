@@ -9,7 +9,7 @@ from numpy.testing import assert_array_equal
 from sklearn.pipeline import make_pipeline
 
 import squareone
-from squareone import RLSRegressor
+from squareone import RLSRegressor, TableRegressor
 from squareone.errors import FileFormatError
 from squareone.kernels import Gaussian
 from squareone.persistence import container
@@ -186,6 +186,49 @@ def test_a_knot_out_of_place(tmp_path):
     tensors[scaling["knots"]["$tensor"]][3] = -1e9
     container.write(tmp_path / "model", tree, tensors)
     with refused(FileFormatError, "knots and scores do not increase"):
+        squareone.load(tmp_path / "model")
+
+
+def fewer_encoders(fitted, tensors):
+    del fitted["fold_encoders"][0]
+
+
+def no_encoder(fitted, tensors):
+    fitted["fold_encoders"][0] = fitted["record"]["kernel"]
+
+
+def other_encoder(fitted, tensors):
+    found = fitted["record"]["learned"]["models"][1]["rows"]["$tensor"]
+    tensors[found] = tensors[found][:, 1:].copy()
+
+
+def fewer_rows(fitted, tensors):
+    found = fitted["record"]["learned"]["models"][1]["rows"]["$tensor"]
+    tensors[found] = tensors[found][1:].copy()
+
+
+def no_rows(fitted, tensors):
+    fitted["record"]["learned"]["models"][0]["rows"] = None
+
+
+@pytest.mark.parametrize(
+    ("harm", "said"),
+    [
+        (fewer_encoders, "4 encoders of folds for 5 models"),
+        (no_encoder, "an encoder, and a model with rows by it"),
+        (other_encoder, "rows of its model"),
+        (fewer_rows, "do not belong to"),
+        (no_rows, "an encoder, and a model with rows by it"),
+    ],
+)
+def test_models_of_folds_that_are_not_those_of_the_fit(harm, said, tmp_path):
+    encoder = TableEncoder(max_levels=2)
+    model = TableRegressor(Gaussian(2.0), 1.0, encoder=encoder).fit(table, y)
+    squareone.save(model, tmp_path / "model")
+    tree, tensors = container.read(tmp_path / "model")
+    harm(tree["object"]["fitted"], tensors)
+    container.write(tmp_path / "model", tree, tensors)
+    with refused(FileFormatError, said):
         squareone.load(tmp_path / "model")
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from ..version import __version__
 from .console import Console, clean
@@ -109,6 +110,22 @@ def _console(options: dict[str, Any]) -> Console:
     )
 
 
+def _typed(ctx: click.Context) -> list[str]:
+    """A command as it was typed, with the names of files without their folders."""
+    found = [str(ctx.info_name)]
+    for param in ctx.command.params:
+        if ctx.get_parameter_source(str(param.name)) is not ParameterSource.COMMANDLINE:
+            continue
+        value = ctx.params[str(param.name)]
+        for each in value if param.multiple else [value]:
+            shown = os.path.basename(each) if isinstance(param.type, click.Path) else str(each)
+            if isinstance(param, click.Argument):
+                found.append(shown)
+            else:
+                found += [param.opts[-1]] if each is True else [param.opts[-1], shown]
+    return found
+
+
 def _fitting(command: Callable[..., Any]) -> Callable[..., Any]:
     """Options of a fit."""
     options = (
@@ -119,6 +136,12 @@ def _fitting(command: Callable[..., Any]) -> Callable[..., Any]:
             help="Whether it is a quantity or has classes; found by default.",
         ),
         click.option("--drop", multiple=True, metavar="COLUMN", help="Leave out; repeat for more."),
+        click.option(
+            "--words",
+            multiple=True,
+            metavar="COLUMN",
+            help="Take as words, numbers too; repeat for more.",
+        ),
         click.option("--weights", metavar="COLUMN", help="How many rows each row counts as."),
         click.option("--groups", metavar="COLUMN", help="Rows of one group are left out together."),
         click.option(
@@ -206,7 +229,11 @@ def fit(table: str, **options: Any) -> None:
     """  # noqa: D301  # click wants the sign itself
     from .fit_command import run
 
-    run(table, options, _console(options))
+    if table == "-" and not options["output"]:
+        msg = "a table from standard input has no name: say where the model goes, -o NAME.squareone"
+        raise click.UsageError(msg)
+    typed = _typed(click.get_current_context())
+    run(table, options | {"typed": typed}, _console(options))
 
 
 @cli.command()
@@ -249,6 +276,9 @@ def predict(model: str, table: str, **options: Any) -> None:
 
     if options["intervals"] == "jackknife+" and not options["data"]:
         msg = "jackknife+ fits again: name the table the model was fitted to, --data TRAINING"
+        raise click.UsageError(msg)
+    if options["as_json"] and not options["output"]:
+        msg = "--json describes what was written: say where the predictions go, -o NAME.csv"
         raise click.UsageError(msg)
     run(model, table, options, _console(options))
 
@@ -443,6 +473,9 @@ def main() -> None:
     """The command ``squareone``: quiet where a pipe breaks or somebody interrupts."""
     signal.signal(signal.SIGTERM, _terminated)
     try:
+        if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
+            # files that are being written are removed on the way out
+            signal.signal(signal.SIGINT, signal.default_int_handler)
         code = cli.main(prog_name="squareone", standalone_mode=False)
     except click.ClickException as error:
         error.show()

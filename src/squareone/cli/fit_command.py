@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import CellError
 from ..report.html_report import HtmlReport, ReportFacts, command_line, html_of
 from ..report.outer_errors import OuterErrors, fitted_to, left_out_errors, outer_errors
 from ..report.table_checks import check_codes
@@ -22,7 +20,7 @@ from ..tables.encoded_rows import rows_of_table, transformed
 from ..tables.table_model import MeasuredErrors, TableModel
 from .console import Console
 from .outputs import check_outputs
-from .table_problem import TableProblem, cell_error, table_problem
+from .table_problem import TableProblem, table_problem
 
 __all__ = ["FittedTable", "estimator_for", "fit_table", "run", "typed_options"]
 
@@ -95,9 +93,6 @@ def run(path: str, options: dict[str, Any], console: Console) -> None:
 def _outputs(path: str, options: dict[str, Any]) -> tuple[Path, Path | None]:
     """Where model and report go; refused before any work."""
     given = options.get("output")
-    if given is None and path == "-":
-        msg = "a table from standard input has no name: say where the model goes, -o NAME.squareone"
-        raise ValueError(msg)
     model = Path(given) if given else Path(f"{stem_of(Path(path).name)}{MODEL}")
     inputs = [] if path == "-" else [Path(path)]
     report = None
@@ -119,7 +114,7 @@ def report_of(found: FittedTable, model: TableModel, options: dict[str, Any]) ->
         target=problem.target.name,
         source=problem.file.name,
         sha256=problem.file.sha256,
-        command=command_line(sys.argv[1:]),
+        command=command_line(options["typed"]),
         seconds=found.seconds,
         settings=model.settings,
         ordered=problem.order is not None,
@@ -168,10 +163,7 @@ def fit_table(path: str, options: dict[str, Any], console: Console) -> FittedTab
     problem = table_problem(path, options, console)
     read = time.perf_counter()
     with console.warnings_as_notes():
-        try:
-            outer, estimator, spent = _fits(problem, options, console)
-        except CellError as error:
-            raise cell_error(problem.file, error, problem.target.rows) from error
+        outer, estimator, spent = _fits(problem, options, console)
     spent = {"reading": read - started, **spent}
     verdict = verdict_of(outer, problem.target.name, approximation(estimator, problem.y.size))
     _tell_columns(estimator, console)
@@ -281,6 +273,7 @@ def settings_of(options: dict[str, Any]) -> dict[str, str]:
         "time_column",
         "weights",
         "drop",
+        "words",
         "encoding",
         "delimiter",
         "decimal",
@@ -301,7 +294,8 @@ def typed_options(model: TableModel) -> list[str]:
     found = []
     for name, value in model.settings.items():
         for each in value.split("\n"):
-            found += [f"--{name}"] if each == "True" else [f"--{name}", each]
+            typed = each.replace("\t", "\\t")
+            found += [f"--{name}"] if each == "True" else [f"--{name}", typed]
     return found
 
 

@@ -34,6 +34,7 @@ from ..report.verdict import number, percent
 from ..tables.encoded_rows import rows_of_table
 from ..tables.table_model import TableModel
 from .console import Console
+from .feature_columns import as_fitted
 from .fit_command import REPORT, estimator_for, typed_options
 from .outputs import check_outputs, format_of, write_table
 from .table_problem import TableProblem, counted, table_problem
@@ -138,6 +139,7 @@ def run_explain(
     if options["row"] > file.table.num_rows:
         msg = f"--row {options['row']}: {file.name} has {file.table.num_rows:,} rows"
         raise ValueError(msg)
+    file = as_fitted(model, file, console)
     check_schema(model, file)
     row = file.table.slice(options["row"] - 1, 1).select(model.needed)
     with console.warnings_as_notes():

@@ -17,9 +17,10 @@ from ..rows.table_reader import TableFile
 from ..tables.columns import columns_of
 from ..tables.table_model import TableModel
 from .console import Console
+from .feature_columns import as_fitted
 from .outputs import check_outputs, format_of, write_table
 from .refitted_intervals import RefittedIntervals
-from .table_problem import cell_error, counted, open_table
+from .table_problem import counted, open_table
 from .training_table import training_problem
 
 __all__ = ["run"]
@@ -38,9 +39,6 @@ def run(model_path: str, path: str, options: dict[str, Any], console: Console) -
         format_of(output)
         inputs = [Path(each) for each in (model_path, path) if each != "-"]
         check_outputs([output], force=options["force"], inputs=inputs)
-    elif console.as_json:
-        msg = "--json describes what was written: say where the predictions go, -o NAME.csv"
-        raise ValueError(msg)
     model = TableModel.load(model_path)
     file = open_table(path, options, words=model.words)
     refuse_missing(
@@ -52,6 +50,7 @@ def run(model_path: str, path: str, options: dict[str, Any], console: Console) -
     kept = list(options.get("columns") or ())
     refuse_missing(kept, file.table.column_names, file.name)
     columns = {name: file.table.column(name) for name in kept}
+    file = as_fitted(model, file, console)
     unseen = check_schema(model, file)
     refitted = None
     if model.task == "regression" and options["intervals"] == "jackknife+":
@@ -86,7 +85,13 @@ def check_schema(model: TableModel, file: TableFile) -> dict[str, Any]:
         try:
             counts = column.unseen(column.read(table.column(places[column.name], column.name)))
         except CellError as error:
-            raise cell_error(file, error) from error
+            raise file.error(
+                f"{error.expected} expected here",
+                "write it as in the other rows, or leave the cell empty",
+                row=error.row,
+                column=error.column,
+                value=error.shown.strip("'"),
+            ) from error
         if any(counts):
             unseen[column.name] = counts
     return unseen

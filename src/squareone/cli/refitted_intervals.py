@@ -17,6 +17,7 @@ from ..arrays import Array
 from ..models.jackknife_intervals import jackknife_plus, rank_of
 from ..report.outer_errors import fitted_to, outer_folds
 from ..tables.encoded_rows import rows_of_table
+from ..tables.settled_table import settled
 from ..tables.table_model import TableModel
 from .console import Console
 from .table_problem import TableProblem, counted
@@ -51,6 +52,7 @@ class RefittedIntervals:
 
         **Cost**: five whole fits up to 5,000 rows, one beyond; it is said before.
         """
+        X = settled(problem.X, "jackknife+")
         given = {"groups": problem.groups, "order": problem.order}
         seed = int(model.settings.get("seed", 0))
         parts, how = outer_folds(problem.y, problem.task, **given, seed=seed)
@@ -67,10 +69,10 @@ class RefittedIntervals:
             )
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                rows = rows_of_table(problem.X, train)
+                rows = rows_of_table(X, train)
                 again = clone(model.estimator).set_params(verbose=0)
                 fitted_to(again, rows, problem.y[train], weights, groups)
-                predicted = again.predict(rows_of_table(problem.X, test))
+                predicted = again.predict(rows_of_table(X, test))
             models.append(again)
             folds.append(np.full(test.size, number))
             errors.append(problem.y[test] - predicted)

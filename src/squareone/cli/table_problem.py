@@ -9,16 +9,17 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array
-from ..errors import CellError, TableFileError
+from ..errors import TableFileError
 from ..planning.available_memory import memory_limit
 from ..rows.column_problems import refuse_missing
 from ..rows.mapped_table import is_mapped
 from ..rows.table_reader import TableFile, read_table
 from ..tables.columns import columns_of
 from ..tables.encoded_rows import rows_of_table
-from ..tables.target_choice import TargetColumn, check_finite, target_of
+from ..tables.target_choice import TargetColumn, target_of
 from ..texts import listed
 from .console import Console
+from .feature_columns import features_of
 
 __all__ = ["TableProblem", "counted", "open_table", "table_problem"]
 
@@ -63,7 +64,10 @@ class TableProblem:
 
 
 def open_table(path: str, options: dict[str, Any], words: Any = ()) -> TableFile:
-    """A table by its name, or from stdin for ``-``, with the options the user gave."""
+    """A table by its name, or from stdin for ``-``, with the options the user gave.
+
+    Columns of ``words`` stay as they are written.
+    """
     given = {name: options.get(name) for name in READING}
     source: Any = path
     if path == "-":
@@ -77,7 +81,8 @@ def open_table(path: str, options: dict[str, Any], words: Any = ()) -> TableFile
 
 def table_problem(path: str, options: dict[str, Any], console: Console) -> TableProblem:
     """Read a table and its target, and say what they were taken for."""
-    file = open_table(path, options)
+    words = options.get("words") or ()
+    file = open_table(path, options, words)
     n, d = file.table.shape
     console.say(f"{file.name}: {counted(n, 'row')}, {counted(d, 'column')} ({file.said()})")
     if is_mapped(file.table):
@@ -97,9 +102,7 @@ def table_problem(path: str, options: dict[str, Any], console: Console) -> Table
     if not features:
         remedy = "a column to predict from is expected beside the target"
         raise TableFileError(file.name, "it has no column to learn from", remedy, column=name)
-    for column in features:
-        check_finite(file, column)
-    X = file.table.select(features)
+    X = features_of(file, features, words, console)
     whole = target.rows.size == n
     X = X if whole else rows_of_table(X, target.rows)
     weights, groups, order = (
@@ -110,18 +113,6 @@ def table_problem(path: str, options: dict[str, Any], console: Console) -> Table
         msg = f"the weights in {options['weights']!r} are all zero"
         raise ValueError(msg)
     return TableProblem(file, target, X, weights, groups, order)
-
-
-def cell_error(file: TableFile, error: CellError, rows: Array | None = None) -> TableFileError:
-    """What the encoder refuses, with the line of the file."""
-    row = error.row if rows is None else int(rows[error.row])
-    return file.error(
-        f"{error.expected} expected here",
-        "write it as in the other rows, or leave the cell empty",
-        row=row,
-        column=error.column,
-        value=error.shown.strip("'"),
-    )
 
 
 def _said_of_target(target: TargetColumn) -> str:

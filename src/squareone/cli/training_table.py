@@ -30,6 +30,8 @@ def training_problem(
     if reading["header_lines"] is not None:
         reading["header_lines"] = int(reading["header_lines"])
     given = {name: options[name] for name in READING if options.get(name) is not None}
+    words = settings.get("words")
+    reading["words"] = words.split("\n") if words else ()
     asked = {"target": model.target, "task": model.task, **special, **reading, **given}
     problem = table_problem(path, asked, console)
     if problem.file.sha256 != model.source["sha256"]:

@@ -19,6 +19,7 @@ from ..greedy import CHOOSERS, CRITERIA, UPDATES
 from ..greedy.fit_task import GreedyRequest, GreedyTask
 from ..greedy.fitted_models import GreedyRecord
 from ..greedy.orols_fit import fit_greedy
+from ..greedy.scale_trial import SPARSE_TRIED, sparse_trial
 from ..kernels import Kernel, Precomputed
 from ..kernels.names import BY_NAME, kernel_from
 from ..kernels.widths import free_width
@@ -132,7 +133,16 @@ class OrthogonalLeastSquares(FittedEstimator):
                 kernels = self._kernels()
                 given = isinstance(kernels[0], Precomputed)
                 data = read(self, X, y, sample_weight, given=given)
-                warn_of_scales(self, kernels, data.X, data.columns, data.kept, relevance=False)
+                warn_of_scales(
+                    self,
+                    kernels,
+                    data.X,
+                    data.columns,
+                    data.kept,
+                    SPARSE_TRIED,
+                    relevance=False,
+                    trial=sparse_trial(self),
+                )
                 task = GreedyTask.of(
                     self._request(),
                     kernels,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -11,6 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..arrays import Array
 from ..fitting import diagnostics
+from ..fitting.kernel_choice import FoldModel
 from ..fitting.progress import Progress
 from ..kernels import Kernel
 from ..models.jackknife_intervals import METHODS
@@ -398,7 +400,13 @@ class RLSRegressor(RegressionMixin, RegularisedLeastSquares):
         limits = None if bounds is None else diagnostics.checked_bounds(record, bounds)
         with Progress(self.verbose, title=type(self).__name__) as progress:
             found = diagnostics.intervals(
-                record, self._rows(X), float(coverage), method, loo_rows, progress
+                record,
+                self._rows(X),
+                float(coverage),
+                method,
+                loo_rows,
+                progress,
+                self._rows_of_folds(X),
             )
         if limits is not None:
             np.clip(found, *limits, out=found)
@@ -420,6 +428,10 @@ class RLSRegressor(RegressionMixin, RegularisedLeastSquares):
         """s, by which the Gaussian process scales the kernel and the noise, in the units of y."""
         found = self._recorded().scales
         return float(found[0]) if found.size == 1 else found.copy()
+
+    def _rows_of_folds(self, X: Any) -> Callable[[FoldModel], Any] | None:
+        """How a model of a fold takes new rows; None where it does so as the fit does."""
+        return None
 
     def _fixed_scale(self) -> float | None:
         return None if isinstance(self.scale, str) else float(self.scale)

@@ -276,7 +276,8 @@ class SVMClassifier(ClassificationMixin):
         Parameters
         ----------
         X : array-like, sparse matrix or Stream of shape (n, d)
-            Rows; for a precomputed kernel its matrix (n, n). A stream is read into memory.
+            Rows; for a precomputed kernel its matrix (n, n). A stream is read into memory, or with
+            ``centers`` block by block.
         y : array-like of shape (n,) or (n, labels)
             Classes, or an indicator matrix of several labels per row.
         sample_weight : array-like of shape (n,) or float, optional

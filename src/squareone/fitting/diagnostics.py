@@ -24,10 +24,13 @@ from ..models.jackknife_intervals import (
     rank_of,
     scaled_jackknife,
 )
+from ..planning.available_memory import readable
 from ..selection.error_bounds import may_err_by_margin
 from ..solvers import Factor
 from ..targets import Labels
+from .kernel_choice import FoldModel
 from .learned_kernel import LearnedKernel
+from .learned_kernel_state import MOST_FILE_BYTES
 from .progress import Progress
 from .result import FitResult
 
@@ -56,8 +59,12 @@ def intervals(
     method: str,
     loo_rows: int | str | None = None,
     progress: Progress | None = None,
+    prepare: Callable[[FoldModel], Any] | None = None,
 ) -> Array:
-    """Intervals (m, t, 2) at the new rows ``X`` (m, d), by so many rows that are left out."""
+    """Intervals (m, t, 2) at the new rows ``X`` (m, d), by so many rows that are left out.
+
+    ``prepare`` gives these rows as the model of a fold takes them, where each has its own way.
+    """
     result = np.empty((X.shape[0], record.alphas.size, 2), X.dtype)
     if method == "gaussian":
         from scipy.special import ndtri  # imported late: it would slow `import squareone`
@@ -82,10 +89,13 @@ def intervals(
     if learned is not None and learned.judged_by_folds(record.kept.size):
         assert some is not None
         models = _fold_models(record, learned)
+        theirs = [X if prepare is None else prepare(model) for model in learned.models]
         folds = learned.folds[np.searchsorted(learned.rows, some)]
         for rows in _new_rows(X, some.size):
             values = record.model.values(X[rows])
-            without = np.stack([model.values(X[rows]) for model in models])  # (folds, b, t)
+            without = np.stack(  # (folds, b, t)
+                [model.values(own[rows]) for model, own in zip(models, theirs, strict=True)]
+            )
             for j in range(values.shape[1]):
                 moves = (values[:, j] - without[:, :, j])[folds].T
                 result[rows, j] = ends(values[:, j], moves, errors[:, j], rank)
@@ -102,12 +112,14 @@ def intervals(
 
 def _fold_models(record: FitResult, learned: LearnedKernel) -> list[KernelExpansion | Hyperplane]:
     """Models of folds that have learned the kernel without it, for intervals of the CV+."""
-    kept = record.sample.X.shape[0] == record.kept.size or record.sample.linear
+    own = any(model.rows is not None for model in learned.models)
+    kept = own or record.sample.X.shape[0] == record.kept.size or record.sample.linear
     if not learned.models or not kept:
-        why = "rows are encoded by each fold for itself" if kept else "rows are not kept"
         msg = (
             'method="jackknife+" and "minmax" need the models of folds that have learned the '
-            f'kernel anew, and here {why}: use method="adaptive", "jackknife" or "gaussian"'
+            "kernel anew, and these are not kept with centers, nor in a file where their rows are "
+            f'more than {readable(MOST_FILE_BYTES)}: use method="adaptive", "jackknife" or '
+            '"gaussian"'
         )
         raise ValueError(msg)
     return learned.fold_expansions(record.sample.X)

@@ -81,7 +81,8 @@ def learn_error_scale(record: FitResult) -> ErrorScale:
 
     **Cost** for a target: with a kernel, s rows and m = min(s, 1000) centers sm(d + m) + 10m³
     multiplications, less where the factorisation serves; with features a product of the basis with
-    the target for every λ, some seventy; with ``krylov`` a fit. What has to be factored again, a
+    the target for every λ, some seventy, and a fit where only some of the rows are known; with
+    ``krylov`` a fit. What has to be factored again, a
     precomputed kernel after ``cholesky`` or features by it, takes 9n³ flops and 3n² numbers.
     """
     rows = record.scored_rows
@@ -144,16 +145,16 @@ def _factor_for(record: FitResult, rows: Array, roots: Array) -> Factor:
         return _factor_of_kept_rows(record, rows, roots)
     found = None
     with record.answering(_NAME) as factor:
-        if sample.few_centers:
+        if sample.few_centers or rows.size < record.kept.size:
             found = factor.of_some_rows(roots, rows, MOST_CENTERS)
-        elif rows.size == record.kept.size:
+        else:
             record.check_memory(_NAME, factor.numbers_for_targets * roots.itemsize)
             found = factor.for_targets(roots)
     if found is None:
         msg = (
             f"{_NAME} cannot learn from {rows.size:,} of {record.kept.size:,} rows by this "
-            "factorisation: with a linear or a precomputed kernel the left-out values of all rows "
-            'are needed. Use method="jackknife"'
+            "factorisation: with a precomputed kernel the left-out values of all rows are needed. "
+            'Use method="jackknife"'
         )
         raise ValueError(msg)
     return found

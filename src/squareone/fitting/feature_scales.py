@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,9 @@ _FARTHEST = 24.0 * float(np.log(2.0))
 # Features that are named on either side.
 _NAMED = 3
 
+#: The least mean square error, over widths of a kernel, on rows (n, d) and target columns (n, t).
+Trial = Callable[[Stationary, Any, Array], float]
+
 
 def warn_of_scales(
     estimator: Any,
@@ -47,14 +51,15 @@ def warn_of_scales(
     tried: int = TRIED,
     *,
     relevance: bool = True,
+    trial: Trial | None = None,
 ) -> None:
     """Warn where features are in such different units that standardising them changes the result.
 
     Two things have to hold. The spreads of features, each measured over the rows that differ from
     its median, differ by more than a factor of 30: features of one unit do not, pixels that are
     dark in nearly all images and words that are in few documents among them. And on a few hundred
-    rows the leave-one-out error, each time at its best width and λ, is lower when features are
-    standardised.
+    rows the error on rows that are left out, each time at its best width, is lower when features
+    are standardised.
 
     Parameters
     ----------
@@ -73,48 +78,105 @@ def warn_of_scales(
         Rows of a trial; see :func:`trial_rows`.
     relevance : bool
         Whether the estimator takes ``ard=True``.
+    trial : callable, optional
+        Says what the estimator makes of rows; by default the leave-one-out error at the best λ, of
+        a fit with all of them as centers.
 
     Notes
     -----
-    **Cost**: a median for each feature of at most 2,000 rows; where spreads differ, about twenty
-    eigendecompositions of the rows that are tried, and twice that again where the first trial
-    leaves a doubt.
+    **Cost**: a median for each feature of at most 2,000 rows; where spreads differ, two trials,
+    each by default about ten eigendecompositions of the rows that are tried, and twice that again
+    where these leave a doubt.
     """
     kernel = next(_one_width_for_all(kernels), None)
     if kernel is None or kept.size < 2 or X.shape[1] < 2:
         return
     rows, chosen = _some_rows(X, kept)
     spreads = feature_spreads(rows)
-    known = np.flatnonzero(spreads)
-    if known.size < 2 or spreads[known].max() <= _FACTOR * spreads[known].min():
+    if not _apart(spreads):
         return
-    gain, seen = _mean_gain(kernel, rows, columns[chosen], estimator.fit_intercept, tried)
+    trial = trial or partial(_least_error, intercept=estimator.fit_intercept)
+    gain, seen = _mean_gain(trial, kernel, rows, columns[chosen], tried)
     if gain < max(_GAIN, _CHANCE / seen):
         return
-    large = spreads > spreads.max() / _FACTOR
     remedy = f"Use make_pipeline(StandardScaler(), {type(estimator).__name__}(...))"
     if isinstance(X, Stream):
         remedy = "Open them with transformer=StandardScaler().fit(some_rows)"
     each = ", or a width for every feature, Gaussian(ard=True)" * (
         relevance and not rows_of(X).sparse
     )
+    names = getattr(estimator, "feature_names_in_", None)
     warnings.warn(
-        f"the features have very different units: a {type(kernel).__name__} kernel, with one width "
-        f"for all of them, sees {_named(estimator, spreads, large)}, but hardly "
-        f"{_named(estimator, spreads, (spreads > 0) & ~large)}. On {seen:,} rows, standardised "
-        f"features lower the leave-one-out error (root mean square) by {gain:.0%}. "
+        f"{_described(kernel, spreads, names)}. On {seen:,} rows, standardised "
+        f"features lower the error on left-out rows (root mean square) by {gain:.0%}. "
         f"{remedy}, with StandardScaler from sklearn.preprocessing{each}",
         ScaleWarning,
         stacklevel=2,
     )
 
 
-def _named(estimator: Any, spreads: Array, which: Array) -> str:
+def one_width_for_all(kernel: Kernel) -> bool:
+    """Whether it is a function of the distance with one width for all features, or has that."""
+    return next(_one_width_for_all([kernel]), None) is not None
+
+
+def warn_of_stream_scales(kernel: Kernel, X: Any, names: Sequence[Any] | None) -> None:
+    """Warn where features of the first rows of a stream have very different units.
+
+    There is no trial: with λ given and a width for all features, what hardly counts in a distance
+    stays unseen.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        A warning is for one that :func:`one_width_for_all` is true of.
+    X : array (n, d) or CSR matrix
+        The first rows.
+    names : sequence or None
+        Of the features.
+
+    Notes
+    -----
+    **Cost**: a median for each feature.
+    """
+    term = next(_one_width_for_all([kernel]), None)
+    if term is None or X.shape[0] < 2 or X.shape[1] < 2:
+        return
+    spreads = feature_spreads(X)
+    if _apart(spreads):
+        each = (
+            "" if hasattr(X, "indptr") else ", or start with a width for every feature, sigma=[...]"
+        )
+        warnings.warn(
+            f"{_described(term, spreads, names)}, in the first {X.shape[0]:,} rows. Standardise "
+            "rows before they are learned, with StandardScaler().fit(some_rows) from "
+            f"sklearn.preprocessing{each}",
+            ScaleWarning,
+            stacklevel=2,
+        )
+
+
+def _apart(spreads: Array) -> bool:
+    """Whether those that are known differ by more than features of one unit do."""
+    known = spreads[spreads > 0]
+    return known.size > 1 and bool(known.max() > _FACTOR * known.min())
+
+
+def _described(kernel: Stationary, spreads: Array, names: Sequence[Any] | None) -> str:
+    """Which features a kernel sees, and which it hardly does."""
+    large = spreads > spreads.max() / _FACTOR
+    return (
+        f"the features have very different units: a {type(kernel).__name__} kernel, with one width "
+        f"for all of them, sees {_named(names, spreads, large)}, but hardly "
+        f"{_named(names, spreads, (spreads > 0) & ~large)}"
+    )
+
+
+def _named(names: Sequence[Any] | None, spreads: Array, which: Array) -> str:
     """A few features by name, with their spreads: the most extreme ones first."""
     features = np.flatnonzero(which)
     order = np.argsort(spreads[features], kind="stable")
     features = features[order[::-1] if which[np.argmax(spreads)] else order]
-    names = getattr(estimator, "feature_names_in_", None)
     parts: list[str] = []
     for j in features[:_NAMED]:
         name = f"column {j}" if names is None else repr(str(names[j]))
@@ -191,20 +253,20 @@ def _least_rows(n: int) -> int:
 
 
 def _mean_gain(
-    kernel: Stationary, X: Any, columns: Array, intercept: bool, tried: int
+    trial: Trial, kernel: Stationary, X: Any, columns: Array, tried: int
 ) -> tuple[float, int]:
     """The mean gain of a few trials, until there is no doubt, and the rows they have seen."""
     gains: list[float] = []
     for start in range(0, max(1, X.shape[0] - tried + 1), tried)[:_TRIALS]:
         part = slice(start, start + tried)
-        gains.append(_gain(kernel, X[part], columns[part], intercept))
+        gains.append(_gain(trial, kernel, X[part], columns[part]))
         if abs(np.mean(gains)) > _CLEAR:
             break
     return float(np.mean(gains)), min(tried * len(gains), X.shape[0])
 
 
-def _gain(kernel: Stationary, X: Any, columns: Array, intercept: bool) -> float:
-    """The share by which standardised features lower the leave-one-out error; below zero: raise it.
+def _gain(trial: Trial, kernel: Stationary, X: Any, columns: Array) -> float:
+    """The share by which standardised features lower the error of a trial; below zero: raise it.
 
     Root mean square errors, of target columns (n, t) in units of their own spread.
     """
@@ -215,7 +277,7 @@ def _gain(kernel: Stationary, X: Any, columns: Array, intercept: bool) -> float:
         return 0.0
     Y = (Y - Y.mean(axis=0)) / Y.std(axis=0)
     X = X.astype(np.float64)
-    as_they_are = _least_error(kernel, X, Y, intercept)
+    as_they_are = trial(kernel, X, Y)
     if not 0 < as_they_are < np.inf:
         return 0.0
     from sklearn.preprocessing import StandardScaler  # imported late: most fits never need it
@@ -223,7 +285,7 @@ def _gain(kernel: Stationary, X: Any, columns: Array, intercept: bool) -> float:
     rows = rows_of(X)
     deviations = StandardScaler(with_mean=not rows.sparse).fit(X).scale_
     standardised = rows.standardised(rows.origin(rows.mean()), deviations).X
-    return 1.0 - float(np.sqrt(_least_error(kernel, standardised, Y, intercept) / as_they_are))
+    return 1.0 - float(np.sqrt(trial(kernel, standardised, Y) / as_they_are))
 
 
 def _least_error(kernel: Stationary, X: Any, Y: Array, intercept: bool) -> float:

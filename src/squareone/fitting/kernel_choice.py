@@ -19,7 +19,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -79,12 +79,23 @@ FitWithCenters = Callable[[Array, Array, Kernel], KernelExpansion | Hyperplane]
 _Place = tuple[int, str, float, int]
 
 
+class PreparedRows(NamedTuple):
+    """Training rows (a, d) and others (b, d) as numbers, and what has made them so.
+
+    ``by`` prepares later rows in the same way; None where rows are taken as they are.
+    """
+
+    train: Array
+    others: Array
+    by: Any = None
+
+
 class Preparation(ABC):
     """How rows are made numbers: what a kernel is chosen together with."""
 
     @abstractmethod
-    def rows(self, train: Array, test: Array) -> tuple[Array, Array]:
-        """Training rows (a, d) and others (b, d) of the pool, by what the former alone teach."""
+    def rows(self, train: Array, test: Array) -> PreparedRows:
+        """Training rows and others of the pool, by what the former alone teach."""
 
 
 class AsTheyAre(Preparation):
@@ -93,9 +104,9 @@ class AsTheyAre(Preparation):
     def __init__(self, X: Array) -> None:
         self.X = X
 
-    def rows(self, train: Array, test: Array) -> tuple[Array, Array]:
+    def rows(self, train: Array, test: Array) -> PreparedRows:
         """As they are."""
-        return self.X[train], self.X[test]
+        return PreparedRows(self.X[train], self.X[test])
 
 
 @dataclass(frozen=True)
@@ -207,12 +218,19 @@ class FoldModel:
     coefficients : array (a, t), or (d, t) with the linear kernel
         In units of the targets.
     intercepts : array (t,)
+    rows : array (a, d) or None
+        The training rows as they were prepared without the fold, with the features that these
+        have; of a linear kernel none of them, (0, d). None where rows are taken as they are.
+    prepared_by : object
+        What prepares new rows for this model; None where rows are taken as they are.
     """
 
     kernel: Kernel
     train: Array
     coefficients: Array
     intercepts: Array
+    rows: Array | None = None
+    prepared_by: Any = None
 
 
 @dataclass(frozen=True)
@@ -327,7 +345,7 @@ def choose_kernel(
         fresh = contest.fresh(best.terms, with_centers)
     with problem.stage("metric"):
         everything = np.arange(problem.X.shape[0])
-        part, _ = contest.part(best.preparation, everything, everything[:0])
+        part, _, _ = contest.part(best.preparation, everything, everything[:0])
         kernel = contest.kernel_of(part, best.terms, n)
     alpha = contest.alpha_of(best.terms) if len(best.terms) > 1 else None
     return KernelChoice(kernel, trials, best, fresh, alpha)
@@ -571,7 +589,7 @@ class _Contest:
         numbers = np.full(n, -1)
         models: list[FoldModel] = []
         for fold, (train, test) in enumerate(self._folds(np.arange(n), FRESH_FOLDS)):
-            part, X = self.part(terms[0].chain.preparation, train, test)
+            part, X, by = self.part(terms[0].chain.preparation, train, test)
             kernel = self.kernel_of(part, terms, train.size)
             numbers[test] = fold
             if with_centers is not None:
@@ -582,22 +600,29 @@ class _Contest:
             fit = fit_by_a_part(part, kernel, near)
             values[test] = fit.model.values(X) * values.dtype.type(unit)
             coefficients = fit.model.coefficients * values.dtype.type(unit)
-            models.append(FoldModel(fit.kernel, train, coefficients, fit.model.intercepts * unit))
+            own = None
+            if by is not None:
+                own = part.X[:0] if isinstance(fit.model, Hyperplane) else part.X
+            intercepts = fit.model.intercepts * unit
+            models.append(FoldModel(fit.kernel, train, coefficients, intercepts, own, by))
         known = np.flatnonzero(numbers >= 0)
         return FreshFolds(known, values[known], numbers[known], models)
 
-    def part(self, preparation: int, train: Array, test: Array) -> tuple[Problem, Array]:
-        """The problem of some rows, and other rows, both prepared by what the former teach."""
-        X, others = self.preparations[preparation].rows(train, test)
+    def part(self, preparation: int, train: Array, test: Array) -> tuple[Problem, Array, Any]:
+        """The problem of some rows, and other rows, both prepared by what the former teach.
+
+        Also what has prepared them.
+        """
+        X, others, by = self.preparations[preparation].rows(train, test)
         part = self.problem.subset(train)
-        return quiet(replace(part, X=X)), others
+        return quiet(replace(part, X=X)), others, by
 
     def _part_of_fold(
         self, chain: Chain, number: int, train: Array, test: Array
     ) -> tuple[Problem, Array]:
         key = (chain.preparation, number)
         if key not in self._parts:
-            self._parts[key] = self.part(chain.preparation, train, test)
+            self._parts[key] = self.part(chain.preparation, train, test)[:2]
         return self._parts[key]
 
     def _folds(self, rows: Array, count: int) -> list[tuple[Array, Array]]:

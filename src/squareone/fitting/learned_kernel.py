@@ -26,6 +26,7 @@ from ..rows.checks import in_memory
 from ..rows.stream_views import kept_rows
 from ..selection import Objective
 from ..solvers.registry import SOLVERS
+from ..targets import Responses
 from .kernel_choice import (
     FAMILIES,
     POOL_ROWS,
@@ -196,22 +197,24 @@ class LearnedKernel:
     @property
     def has_seen_rows(self) -> bool:
         """Whether a row has taught more than coefficients: a metric, or how rows are prepared."""
-        return self.rounds > 0 or not self.models
+        prepared = any(model.rows is not None for model in self.models)
+        return self.rounds > 0 or prepared or not self.models
 
     def judged_by_folds(self, n: int) -> bool:
         """Whether left-out values are those of folds: too few of ``n`` rows are outside."""
         return self.has_seen_rows and n < 2 * self.pool.size
 
     def fold_expansions(self, X: Array) -> list[KernelExpansion | Hyperplane]:
-        """The models of the folds, for rows ``X`` (n, d) of the fit."""
+        """The models of the folds, for rows ``X`` (n, d) of the fit, or those they have kept."""
         found: list[KernelExpansion | Hyperplane] = []
         for model in self.models:
             if isinstance(model.kernel, Linear):
                 found.append(Hyperplane(model.coefficients, model.intercepts))
                 continue
             rows = self.pool[model.train]
+            own = X[rows] if model.rows is None else model.rows
             found.append(
-                KernelExpansion(model.kernel, X[rows], rows, model.coefficients, model.intercepts)
+                KernelExpansion(model.kernel, own, rows, model.coefficients, model.intercepts)
             )
         return found
 
@@ -236,7 +239,7 @@ def with_chosen_kernel(
     choice = choose_kernel(
         problem, preparations, chains, request.kept.size, _with_centers(request, pool, solve)
     )
-    if search.preparations is not None:  # rows of these models are prepared by each for itself
+    if search.preparations is not None and not _ask_for_folds(request, pool):
         choice = replace(choice, fresh=replace(choice.fresh, models=[]))
     score = _score(problem, choice, per_target=request.per_target)
     learned = LearnedKernel.of(choice, pool, score)
@@ -248,6 +251,11 @@ def with_chosen_kernel(
         request, kernel=choice.kernel, search=None, pool=pool, near_alpha=choice.alpha
     )
     return request, learned, problem.stages
+
+
+def _ask_for_folds(request: FitRequest, pool: Array) -> bool:
+    """Whether models of folds, each with rows prepared by itself, serve intervals of the CV+."""
+    return isinstance(request.targets, Responses) and request.kept.size < 2 * pool.size
 
 
 def _with_centers(request: FitRequest, pool: Array, solve: Solve) -> FitWithCenters | None:

@@ -14,6 +14,14 @@ from .part_states import check_kernel
 
 # What is in the columns of trials: texts, whole numbers and others.
 _KINDS = dict(zip(TRIALS, "Uifiiffib", strict=True))
+#: Bytes of rows that models of folds may have in a file; beyond them these models are left out.
+MOST_FILE_BYTES = 2**25
+
+
+def models_for_file(learned: LearnedKernel) -> list[FoldModel]:
+    """The models of folds that a file has: all, or none where their rows are too many."""
+    size = sum(model.rows.nbytes for model in learned.models if model.rows is not None)
+    return learned.models if size <= MOST_FILE_BYTES else []
 
 
 def of_learned_kernel(learned: LearnedKernel) -> dict[str, Any]:
@@ -34,8 +42,9 @@ def of_learned_kernel(learned: LearnedKernel) -> dict[str, Any]:
                 "train": model.train,
                 "coefficients": model.coefficients,
                 "intercepts": model.intercepts,
+                "rows": model.rows,
             }
-            for model in learned.models
+            for model in models_for_file(learned)
         ],
     }
 
@@ -77,7 +86,10 @@ def learned_kernel_from(found: Fields, n: int, t: int, d: int) -> LearnedKernel:
 
 def _model_from(found: Fields, p: int, t: int, d: int) -> FoldModel:
     with found:
-        kernel = found.take("kernel", Kernel)
+        kernel, rows = found.take("kernel", Kernel), None
+        if found.given("rows"):
+            rows = found.array("rows", (None, None))
+            d = rows.shape[1]
         check_kernel(kernel, d, f"{found.where}.kernel")
         if not kernel.has_formula:
             refuse(found.where, "the kernel of a fold is to be evaluated on rows")
@@ -85,5 +97,7 @@ def _model_from(found: Fields, p: int, t: int, d: int) -> FoldModel:
         if train.size == 0 or train.max() >= p:
             refuse(found.where, "train does not say which rows these are")
         size = d if isinstance(kernel, Linear) else train.size
+        if rows is not None and rows.shape[0] != (0 if isinstance(kernel, Linear) else size):
+            refuse(found.where, f"{rows.shape[0]} rows do not belong to {size} coefficients")
         coefficients = found.array("coefficients", (size, t))
-        return FoldModel(kernel, train, coefficients, found.array("intercepts", (t,)))
+        return FoldModel(kernel, train, coefficients, found.array("intercepts", (t,)), rows)

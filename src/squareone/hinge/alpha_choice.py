@@ -158,6 +158,8 @@ class FoldPaths:
         C = C / self._scaled.unit
         if self._scaled.constant:
             b = b + C.sum(axis=0)
+        if self._scaled.origin is not None:
+            b = self._scaled.hyperplane(self._own.centers, C, b, C.dtype)[1]
         return replace(self._own, coefficients=C, intercepts=b).values(self._new)
 
 

@@ -24,6 +24,8 @@ _SLOPE_LEFT = 0.1
 _SEARCH_STEPS = 60
 # A share of the sum of all coefficients that is rounding.
 _BALANCED = 1e-12
+# Steps of refinement of a system at most, and what is left of a margin where none is needed.
+_REFINEMENTS, _SOLVED = 6, 1e-12
 
 
 @dataclass(frozen=True)
@@ -166,19 +168,45 @@ def _system_solved(
         before = point.coefficients[rows]
         rest = signs * (1.0 + shifts * problem.anchor[rows]) - values[rows] - shifts * before
         total = -float(target.sum()) - float(before.sum())
-        moved, b = _moved(block, rest, b, problem.intercept, total)
-        change_of_values = block.spread(moved)
-        if problem.intercept:
-            # moved is the difference of two that are larger by far where the shifts are small
-            rest = rest - b - change_of_values[rows] - shifts * moved
-            again, more = _moved(block, rest, 0.0, True, total - float(moved.sum()))
-            moved, b = moved + again, b + more
-            change_of_values += block.spread(again)
+        moved, b, change_of_values = _refined(block, rows, rest, shifts, b, problem, total)
         target[rows] = before + moved
         values = values + change_of_values
     elif problem.intercept:
         b = problem.best_intercept(values)
     return BoxPoint(target, values, b)
+
+
+def _refined(
+    block: FreeRows,
+    rows: Array,
+    rest: Array,
+    shifts: Array,
+    b: float,
+    problem: BoxProblem,
+    total: float,
+) -> tuple[Array, float, Array]:
+    """The change (k,) of the free coefficients, b, and the change (n,) of the values.
+
+    Where the shifts are small beside K the first solution is the difference of two that are larger
+    by far, so that steps of refinement follow as long as they help.
+    """
+    intercept = problem.intercept
+    moved, b = _moved(block, rest, b, intercept, total)
+    spread = block.spread(moved)
+    left = rest - b - spread[rows] - shifts * moved
+    for _ in range(_REFINEMENTS):
+        size, unbalanced = float(np.abs(left).max()), total - float(moved.sum())
+        balanced = not intercept or abs(unbalanced) <= _BALANCED * float(np.abs(moved).sum())
+        if (size <= _SOLVED and balanced) or not np.isfinite(size):
+            break
+        more, shift_of_b = _moved(block, left, 0.0, intercept, unbalanced)
+        again, b_again = moved + more, b + shift_of_b
+        spread_again = spread + block.spread(more)
+        left = rest - b_again - spread_again[rows] - shifts * again
+        if balanced and not float(np.abs(left).max()) < size:
+            break
+        moved, b, spread = again, b_again, spread_again
+    return moved, b, spread
 
 
 def _moved(

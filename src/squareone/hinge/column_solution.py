@@ -18,6 +18,8 @@ _ZONE, _SHRINK = 0.5, 0.2
 # The shift of the free rows is at least this share of the largest k(x, x).
 _LEAST_SHIFT = 1e-12
 _MOST_STEPS = 60
+# λ/w of the squared hinge loss is solved for as it is from this share of the trace of K upwards.
+_LEAST_RIDGE = 1e-15
 # What a step of the squared hinge loss has to promise, in tolerances of the loss of f = 0.
 _WORTH_A_STEP = 1e-2
 # Steps without a smaller gap after which rounding is all that is left, in a zone this narrow.
@@ -70,17 +72,44 @@ def solve_column(
 def _by_newton_steps(
     system: KernelSystem, problem: ColumnProblem, start: BoxPoint, tolerance: float
 ) -> ColumnSolution:
-    """The squared hinge loss: until the gap is small enough, or nothing is left to be won."""
+    """The squared hinge loss: until the gap is small enough, or nothing is left to be won.
+
+    Where λ is so small beside K that rounding is larger than what λ adds to it, the least of what
+    was found is the solution with a larger one.
+    """
     scale = float(problem.weights.sum()) / (2.0 * problem.alpha)
     box, point, total = problem.plain_box(), start, 0
-    for share in (_WORTH_A_STEP * tolerance, 0.0):
-        point, systems, _ = newton(system, box, point, max(share, 1e-17) * scale)
+    best: ColumnSolution | None = None
+    least = _LEAST_RIDGE * system.n * float(system.diagonal.max(initial=0.0))
+    boxes = [box, box]
+    if float(problem.ridge.min()) < least:
+        # any point is better than one that rounding has made worse than f = 0
+        best = _certified(system, problem, BoxPoint(np.zeros(system.n), np.zeros(system.n)), 0)
+        boxes.insert(0, problem.box(np.maximum(problem.ridge, least), box.anchor))
+    for box, share in zip(boxes, (0.0, _WORTH_A_STEP * tolerance, 0.0)[-len(boxes) :], strict=True):
+        try:
+            point, systems, _ = newton(system, box, point, max(share, 1e-17) * scale)
+        except SingularSystemError:
+            if best is None:
+                raise
+            continue
         total += systems
-        there = feasible(system, problem, point)
-        found = ColumnSolution(problem, there, certify(problem, there), total)
+        # what many changes have added up to keeps the rounding of the largest of them
+        point = replace(point, values=system.product(point.coefficients))
+        found = _certified(system, problem, point, total)
+        if best is None or found.certificate.primal <= best.certificate.primal:
+            best = found
         if found.certificate.gap <= tolerance:
             break
-    return found
+    assert best is not None
+    return replace(best, systems=total)
+
+
+def _certified(
+    system: KernelSystem, problem: ColumnProblem, point: BoxPoint, systems: int
+) -> ColumnSolution:
+    there = feasible(system, problem, point)
+    return ColumnSolution(problem, there, certify(problem, there), systems)
 
 
 def _by_proximal_steps(
@@ -118,8 +147,7 @@ def _by_proximal_steps(
         # what many changes have added up to keeps the rounding of the largest of them
         point = replace(point, values=system.product(point.coefficients))
         # the next step goes on from where this one has ended, and not from what is feasible there
-        there = feasible(system, problem, point)
-        found = ColumnSolution(problem, there, certify(problem, there), total)
+        found = _certified(system, problem, point, total)
         # weights may differ by so much that the optimum is far below what they add up to
         scale = min(scale, found.certificate.primal / (2.0 * problem.alpha))
         since += 1

@@ -46,6 +46,10 @@ class KernelSystem(ABC):
         """K c for ``coefficients`` (n,), of which many may be zero."""
 
     @abstractmethod
+    def products(self, coefficients: Array) -> Array:
+        """CK for ``coefficients`` C (k, n), of whose columns many may be zero: (k, n)."""
+
+    @abstractmethod
     def free_rows(self, rows: Array, shifts: Array) -> FreeRows:
         """Factor K of some rows (k,), with ``shifts`` (k,) above zero on its diagonal."""
 
@@ -71,6 +75,13 @@ class MatrixSystem(KernelSystem):
         if 2 * used.size > self.n:
             return self.K @ coefficients
         return coefficients[used] @ self.K[used]
+
+    def products(self, coefficients: Array) -> Array:
+        """CK. Cost: 2kn multiplications for every column that is not zero."""
+        used = np.flatnonzero(coefficients.any(axis=0))
+        if 2 * used.size > self.n:
+            return coefficients @ self.K
+        return coefficients[:, used] @ self.K[used]
 
     def free_rows(self, rows: Array, shifts: Array) -> FreeRows:
         """Factor K of some rows, shifted."""
@@ -112,6 +123,10 @@ class FeatureSystem(KernelSystem):
         if 2 * used.size > self.n:
             return self.Z @ (self.Z.T @ coefficients)
         return self.Z @ (coefficients[used] @ self.Z[used])
+
+    def products(self, coefficients: Array) -> Array:
+        """(CZ)Zᵀ. Cost: 4knm flops."""
+        return (coefficients @ self.Z) @ self.Z.T
 
     def free_rows(self, rows: Array, shifts: Array) -> FreeRows:
         """Factor K of some rows, shifted."""

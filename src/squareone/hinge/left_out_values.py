@@ -25,11 +25,15 @@ from ..arrays import (
     triangular_inverse,
 )
 from .box_newton import BoxPoint
+from .certificates import ColumnProblem, best_intercept
 from .column_solution import ColumnSolution, solve_column
 from .kernel_systems import FeatureSystem, KernelSystem
 
-# The shift of the free rows for the hinge loss, as a share of the largest k(x, x).
-_SHIFT = 1e-11
+# The shift of the free rows for the hinge loss, as a share of the largest k(x, x): refinement takes
+# back what it changes, and digits that a smaller one loses where K is singular do not come back.
+_SHIFT = 1e-9
+# The least one for the squared hinge loss, as a share of n times that.
+_LEAST_SHIFT = 1e-14
 # Violations of a condition that are rounding.
 _ROUNDING = 1e-9
 # Changes of sets of all rows at once, and of one row at a time, after which it is given up.
@@ -40,6 +44,8 @@ _MOST_WAITS, _NO_STEP = 20, 1e-14
 _BLOCK_NUMBERS = 1_000_000
 # The gap to which a row is solved anew where pivots have failed, and the width of the corner then.
 _REFIT_TOLERANCE, _NEAR = 1e-10, 1e-3
+# Steps of refinement of a solution without a row.
+_REFINEMENTS = 2
 # Numbers and operations that exact values may take where there are features in place of a matrix,
 # and those of a change of sets for a row and a support vector.
 _MOST_NUMBERS, _MOST_FLOPS, _OF_CHANGES = 4e8, 1e11, 1000
@@ -87,12 +93,10 @@ class Tableau:
         self.free, self.full = solution.sets()
         bound = problem.signs * np.where(self.full, self.upper, 0.0)
         self.base = np.where(self.free, point.coefficients, bound)
-        if problem.squared:
-            self.shift, anchor = problem.ridge, np.zeros(self.n)
-        else:
-            share = _SHIFT * float(system.diagonal.max(initial=1.0))
-            self.shift, anchor = np.full(self.n, share), self.base
-        self.anchor = anchor
+        self.shift = _shifts(system, problem)
+        # what the shift has more than the loss asks for pulls to the solution with all rows
+        own = problem.ridge / self.shift if problem.squared else 0.0
+        anchor = (1.0 - own) * self.base
         self.B, self.N = np.flatnonzero(self.free), np.flatnonzero(~self.free)
         self.bordered = problem.intercept and self.B.size > 0
         gradient = point.values + point.intercept - self.signs
@@ -108,11 +112,15 @@ class Tableau:
         B = self.B
         P = self.system.block(B, B)
         P[np.diag_indices(B.size)] += self.shift[B]
+        self._cross = self.system.block(B, self.N)  # K_BN
+        # T_NB (|N|, |B|): K_NB P. By the factor: where K_BB is singular, P is large, and a product
+        # with it would leave the rounding of that
+        self.E = np.empty((self.N.size, 0))
         if B.size:
             cholesky(P)
+            self.E = np.ascontiguousarray(cholesky_solve(P, self._cross).T)
             positive_inverse(P)
             copy_triangle(P, to_upper=True)
-        self._cross = self.system.block(B, self.N)  # K_BN
         self._u, self._s = np.zeros(B.size), 1.0
         if self.bordered:
             ones = P.sum(axis=1)
@@ -120,10 +128,8 @@ class Tableau:
             self._u = ones / self._s
             P -= np.outer(ones, self._u)
         self.P = P
-        # T_NB (|N|, |B|): K_NB P, and the row of the intercept
-        self.E = self._cross.T @ P
-        if self.bordered:
-            self.E += self._u
+        if self.bordered:  # and the row of the intercept
+            self.E += np.outer(1.0 - self.E.sum(axis=1), self._u)
 
     def columns(self, rows: Array) -> Array:
         """T of some rows, each as a row of (k, n)."""
@@ -158,9 +164,13 @@ class Tableau:
         moves[free] = moves[free] / own[free]
         return moves
 
-    def value(self, row: int, gradient: float) -> float:
-        """f(x) + b of a row whose coefficient is zero, from its g."""
-        return float(gradient + self.signs[row] + self.shift[row] * self.anchor[row])
+
+def _shifts(system: KernelSystem, problem: ColumnProblem) -> Array:
+    """What is added to the diagonal (n,) of K: what the loss adds, and enough to factor it."""
+    largest = float(system.diagonal.max(initial=1.0))
+    if problem.squared:
+        return np.maximum(problem.ridge, _LEAST_SHIFT * system.n * largest)
+    return np.full(system.n, _SHIFT * largest)
 
 
 def estimated_values(system: KernelSystem, solution: ColumnSolution) -> Array:
@@ -175,10 +185,7 @@ def estimated_values(system: KernelSystem, solution: ColumnSolution) -> Array:
     values = point.values + point.intercept
     free, full = solution.sets()
     B, U = np.flatnonzero(free), np.flatnonzero(full)
-    if problem.squared:
-        shift = problem.ridge[B]
-    else:
-        shift = np.full(B.size, _SHIFT * float(system.diagonal.max(initial=1.0)))
+    shift = _shifts(system, problem)[B]
     spans = np.zeros(system.n)
     if not B.size:
         spans[U] = system.diagonal[U]
@@ -254,42 +261,121 @@ def left_out_values(
     """Exact leave-one-out values (n,) of a solution that is exact to rounding.
 
     Rows without a coefficient keep their value. The others are moved out along the tableau, all at
-    once; where a row changes its set by that, pivots follow; where these fail, the problem without
-    the row is solved.
+    once; where a row changes its set by that, pivots follow. The gap of what these leave is taken
+    from products with K; where it is not small, the problem without the row is solved.
 
-    **Cost**: the tableau, 2|N||B|·|SV| flops for rows at a bound, and some passes over the rows for
-    each one whose set changes.
+    **Cost**: the tableau, 4|N||B|·|SV| flops, and some passes over the rows for each one whose set
+    changes.
     """
     problem, point = solution.problem, solution.point
     values = point.values + point.intercept
     gap = (solution.certificate.primal - solution.certificate.dual) / (2.0 * problem.alpha)
     radius = _radius(max(gap, 0.0), solution.certificate.primal / (2.0 * problem.alpha), system)
-    if problem.intercept:
-        radius = np.full(system.n, np.nan)
     free, full = solution.sets()
-    supports = np.flatnonzero(free | full)
+    supports = np.flatnonzero(free | full | (point.coefficients != 0))
     unsettled: list[int] = []
     anew = supports.tolist()
     if not problem.intercept or np.count_nonzero(free) > 1:
         tableau = Tableau(system, solution)
-        anew = []
-        for part in blocks(supports.size, max(1, _BLOCK_NUMBERS // system.n)):
-            rows = supports[part]
-            found, radii, kept = _screen(tableau, rows)
-            values[rows[kept]] = found[kept]
-            radius[rows[kept]] = radii[kept]
-            unsettled += rows[~kept].tolist()
+        found = _Settled(tableau, values, radius)
+        for part in blocks(supports.size, found.most):
+            unsettled += _screen(tableau, supports[part], found).tolist()
         for row in unsettled:
-            found_row = _pivots(tableau, row)
-            if found_row is None:
-                anew.append(row)
+            sizes = _pivots(tableau, row)
+            if sizes is None:
+                found.anew.append(row)
             else:
-                values[row], radius[row] = found_row
+                found.add(row, sizes)
             tick()
+        found.flush()
+        anew = found.anew
     for row in anew:
         values[row], radius[row] = _solved_without(system, solution, row)
         tick()
+    if problem.intercept:
+        radius[:] = np.nan
     return LeftOutValues(values, radius, len(unsettled), len(anew))
+
+
+class _Settled:
+    """Solutions without a row, collected until a product with K of all of them is worth it.
+
+    Their values and gaps come from that product, and not from the tableau: where K of the free rows
+    is singular, that has lost digits. Rows with a gap that is not small are in ``anew``.
+    """
+
+    def __init__(self, tableau: Tableau, values: Array, radius: Array) -> None:
+        self.tableau, self.values, self.radius = tableau, values, radius
+        self.most = max(1, _BLOCK_NUMBERS // tableau.n)
+        self.anew: list[int] = []
+        self._rows: list[int] = []
+        self._sizes: list[Array] = []
+        self._best = np.full(tableau.n, np.inf)
+
+    def add(self, row: int, sizes: Array) -> None:
+        """yβ (n,) without ``row``."""
+        self._rows.append(row)
+        self._sizes.append(sizes)
+        if len(self._rows) >= self.most:
+            self.flush()
+
+    def flush(self) -> None:
+        """Look at what was added."""
+        if self._rows:
+            self.look(np.array(self._rows), np.stack(self._sizes))
+        self._rows, self._sizes = [], []
+
+    def look(self, rows: Array, A: Array) -> None:
+        """Values and radii of ``rows`` (k,), for yβ (k, n) without each of them: overwritten."""
+        for _ in range(_REFINEMENTS):
+            V, rough = self._certified(rows, A)
+            if not rough.any():
+                return
+            rows, A = rows[rough], A[rough]
+            for row, a, values in zip(rows, A, V[rough], strict=True):
+                _refine(self.tableau, int(row), a, values)
+        _, rough = self._certified(rows, A)
+        self.anew += rows[rough].tolist()
+
+    def _certified(self, rows: Array, A: Array) -> tuple[Array, Array]:
+        """Values (k, n) of yβ (k, n), and whether the gap without each of ``rows`` (k,) is large.
+
+        What is best so far of the value of the row and its radius is kept.
+        """
+        tableau = self.tableau
+        problem, point, signs = tableau.problem, tableau.point, tableau.signs
+        upper = tableau.upper
+        np.maximum(A, 0.0, out=A)
+        np.minimum(A, upper, out=A)
+        at = np.arange(rows.size)
+        A[at, rows] = 0.0
+        V = tableau.system.products(A * signs - point.coefficients)
+        V += point.values
+        square = np.einsum("ij,ij->i", A, V * signs)
+        if problem.intercept:
+            V += self._intercepts(rows, V)[:, None]
+        slack = np.maximum(1.0 - V * signs, 0.0)
+        slack[at, rows] = 0.0
+        dual = A.sum(axis=1)
+        if problem.squared:
+            primal = np.square(slack) @ (problem.weights / (2.0 * problem.alpha)) + square
+            primal += 0.5 * (np.square(A) @ problem.ridge)
+        else:
+            primal = slack @ upper + square
+        gap = np.maximum(primal - dual, 0.0)
+        if problem.intercept:  # Σβ = 0 but for what the bounds have cut off
+            gap += np.abs(A @ signs) * np.abs(point.intercept)
+        scale = primal + dual
+        radius = np.sqrt((gap + 1e-14 * tableau.n * scale) * tableau.system.diagonal[rows])
+        better = ~(radius >= self._best[rows])
+        self.values[rows[better]] = V[at, rows][better]
+        self.radius[rows[better]] = self._best[rows[better]] = radius[better]
+        return V, ~(gap <= _REFIT_TOLERANCE * scale)
+
+    def _intercepts(self, rows: Array, V: Array) -> Array:
+        problem = self.tableau.problem
+        pairs = zip(rows, V, strict=True)
+        return np.array([best_intercept(problem.without(int(row)), v) for row, v in pairs])
 
 
 def _radius(gap: Array | float, primal: Array | float, system: KernelSystem) -> Array:
@@ -302,62 +388,31 @@ def _coefficient_scale(tableau: Tableau) -> float:
     return float(np.abs(tableau.base).max(initial=0.0))
 
 
-def _screen(tableau: Tableau, rows: Array) -> tuple[Array, Array, Array]:
-    """Values, radii and whether no other row changes its set, for ``rows`` (k,) left out."""
+def _screen(tableau: Tableau, rows: Array, found: _Settled) -> Array:
+    """Leave out ``rows`` (k,) one at a time; those by which others change sets are returned."""
     T = tableau.columns(rows)
     moves = tableau.first_moves(rows, T)
     T *= moves[:, None]
     T += tableau.state
-    at = np.arange(rows.size)
-    free = tableau.free[rows]
-    gradients = np.where(free, moves, T[at, rows])
-    values = gradients + tableau.signs[rows] + tableau.shift[rows] * tableau.anchor[rows]
-    S = T * tableau.signs
-    S[at, rows] = 0.0
+    T *= tableau.signs
+    T[np.arange(rows.size), rows] = 0.0
     small = _ROUNDING * _coefficient_scale(tableau)
     inside, full = tableau.free, tableau.full
     upper = tableau.upper[inside]
-    kept = ((S[:, inside] >= -small) & (S[:, inside] <= upper + small)).all(axis=1)
+    kept = ((T[:, inside] >= -small) & (T[:, inside] <= upper + small)).all(axis=1)
     lower = ~inside & ~full & (tableau.upper > 0)
-    kept &= (S[:, lower] >= -_ROUNDING).all(axis=1) & (S[:, full] <= _ROUNDING).all(axis=1)
-    radii = np.full(rows.size, np.nan)
-    if not tableau.problem.intercept:
-        T[at, rows] = gradients
-        settled = np.flatnonzero(kept)
-        for i in settled:
-            sets_free, sets_full = inside.copy(), full.copy()
-            sets_free[rows[i]] = sets_full[rows[i]] = False
-            radii[i] = _own_radius(tableau, int(rows[i]), T[i], sets_free, sets_full)
-    return values, radii, kept
+    kept &= (T[:, lower] >= -_ROUNDING).all(axis=1) & (T[:, full] <= _ROUNDING).all(axis=1)
+    found.look(rows[kept], _sizes(tableau, T[kept], inside, full))
+    return rows[~kept]
 
 
-def _own_radius(tableau: Tableau, row: int, z: Array, free: Array, full: Array) -> float:
-    """The radius for a row, from the gap of the problem without it.
-
-    ``z`` (n,) are coefficients where rows are free, and g elsewhere.
-    """
-    signs, problem = tableau.signs, tableau.problem
-    a = np.where(free, signs * z, np.where(full, tableau.upper, 0.0))
-    a = np.minimum(np.maximum(a, 0.0), tableau.upper)
-    a[row] = 0.0
-    gradient = np.where(free, 0.0, z)
-    margins = 1.0 + signs * (gradient - tableau.shift * (signs * a - tableau.anchor))
-    slack = np.maximum(1.0 - margins, 0.0)
-    slack[row] = 0.0
-    primal = float(a @ margins)
-    dual = float(a.sum())
-    if problem.squared:
-        w = problem.weights / (2.0 * problem.alpha)
-        primal += float(w @ (slack * slack)) + 0.5 * float(tableau.shift @ (a * a))
-    else:
-        primal += float(tableau.upper @ slack)
-    gap = max(primal - dual, 0.0)
-    total = abs(primal) + dual
-    return float(np.sqrt((gap + 1e-14 * a.size * total) * tableau.system.diagonal[row]))
+def _sizes(tableau: Tableau, seen: Array, free: Array, full: Array) -> Array:
+    """yβ: ``seen`` (…, n) where rows are free, and their bound elsewhere."""
+    return np.where(free, seen, np.where(full, tableau.upper, 0.0))
 
 
-def _pivots(tableau: Tableau, row: int) -> tuple[float, float] | None:
-    """The value and the radius of a row by changes of sets; None where they do not end.
+def _pivots(tableau: Tableau, row: int) -> Array | None:
+    """yβ (n,) without a row by changes of sets; None where they do not end.
 
     First all rows that break a condition change their set at once, which mostly ends after a few
     steps. Where it does not, the coefficient of the row is followed down to zero.
@@ -380,7 +435,7 @@ def _pivots(tableau: Tableau, row: int) -> tuple[float, float] | None:
         enters = ~free & has_condition & np.where(full, seen > _ROUNDING, seen < -_ROUNDING)
         broken = np.flatnonzero(falls | rises | enters)
         if broken.size == 0:
-            return _settled_value(tableau, row, z, free, full)
+            return _sizes(tableau, seen, free, full)
         waited = 0 if broken.size < fewest else waited + 1
         if waited > 1:
             break
@@ -390,16 +445,7 @@ def _pivots(tableau: Tableau, row: int) -> tuple[float, float] | None:
     return _followed(tableau, row)
 
 
-def _settled_value(
-    tableau: Tableau, row: int, z: Array, free: Array, full: Array
-) -> tuple[float, float]:
-    value = tableau.value(row, z[row])
-    if tableau.problem.intercept:
-        return value, np.nan
-    return value, _own_radius(tableau, row, z, free, full)
-
-
-def _followed(tableau: Tableau, row: int) -> tuple[float, float] | None:
+def _followed(tableau: Tableau, row: int) -> Array | None:
     """The same by letting the coefficient go down to zero: one row at a time changes its set.
 
     Between two changes everything moves along a line.
@@ -426,7 +472,7 @@ def _followed(tableau: Tableau, row: int) -> tuple[float, float] | None:
         )
         first = int(np.argmin(steps))
         if t + steps[first] >= 1.0:
-            return _settled_value(tableau, row, states[0] + states[1], free, full)
+            return _sizes(tableau, signs * (states[0] + states[1]), free, full)
         t += float(steps[first])
         waited = 0 if steps[first] > _NO_STEP else waited + 1
         if waited > _MOST_WAITS:  # rows that are equal may go round in circles
@@ -456,23 +502,56 @@ def _moved_states(
         states[0] += (bound - base)[shifted] @ _columns(tableau, shifted)
     if not was_free[row]:
         states[1] = -base[row] * tableau.column(row)
-    if not solved.size:
-        return states[0], states[1]
-    T = _columns(tableau, solved)
-    came = ~was_free[solved]
     wanted = np.zeros((2, solved.size))
+    came = ~was_free[solved]
     wanted[0] = np.where(came, 0.0, bound[solved])
     wanted[1, solved == row] = -base[row]
+    if not _exchange(tableau, states, solved, wanted):
+        return None
+    states[0, solved[came]] += base[solved[came]]
+    return states[0], states[1]
+
+
+def _exchange(tableau: Tableau, states: Array, solved: Array, wanted: Array) -> bool:
+    """Let rows ``solved`` (c,) change their set: their part of ``states`` (k, n) is ``wanted``.
+
+    ``states`` are overwritten, there by what brings this about; False where nothing does.
+    """
+    if not solved.size:
+        return True
+    T = _columns(tableau, solved)
     try:
         moves = np.linalg.solve(T[:, solved].T, (wanted - states[:, solved]).T).T
     except np.linalg.LinAlgError:
-        return None
+        return False
     if not np.isfinite(moves).all():
-        return None
+        return False
     states += moves @ T
     states[:, solved] = moves
-    states[0, solved[came]] += base[solved[came]]
-    return states[0], states[1]
+    return True
+
+
+def _refine(tableau: Tableau, row: int, a: Array, values: Array) -> None:
+    """Bring the conditions of free rows nearer, for yβ ``a`` (n,) without ``row``: overwritten.
+
+    ``values`` (n,) are f + b there.
+    """
+    gradient = values - tableau.signs
+    if tableau.problem.squared:
+        gradient += tableau.problem.ridge * (tableau.signs * a)
+    free = (a > 0) & (a < tableau.upper)
+    B, N = tableau.B, tableau.N
+    wrong = np.where(free[B], gradient[B], 0.0)
+    states = np.empty((1, tableau.n))
+    states[0, B] = -(tableau.P @ wrong)
+    states[0, N] = gradient[N] - tableau.E @ wrong
+    solved = np.flatnonzero(tableau.free != free)
+    came = solved[free[solved]]
+    if not _exchange(tableau, states, solved, np.zeros((1, solved.size))):
+        return
+    moved = free & tableau.free
+    moved[came] = True
+    a[moved] += (tableau.signs * states[0])[moved]
 
 
 def _columns(tableau: Tableau, rows: Array) -> Array:
@@ -492,8 +571,6 @@ def _solved_without(
     problem = solution.problem.without(row)
     found = solve_column(system, problem, start, _REFIT_TOLERANCE, _NEAR)
     value = float(found.point.values[row] + found.point.intercept)
-    if problem.intercept:
-        return value, np.nan
     gap = (found.certificate.primal - found.certificate.dual) / (2.0 * problem.alpha)
     primal = found.certificate.primal / (2.0 * problem.alpha)
     return value, float(_radius(max(gap, 0.0), primal, system)[row])

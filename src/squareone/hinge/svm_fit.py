@@ -88,10 +88,11 @@ def _warn_of_gaps(search: AlphaSearch, task: SVMTask) -> None:
     worst = max(search.looks, key=lambda look: max(each.certificate.gap for each in look.solutions))
     gap = max(each.certificate.gap for each in worst.solutions)
     if gap > task.tolerance:
+        linear = isinstance(task.kernel, Linear)
         warnings.warn(
             f"at alpha={worst.alpha:.3g} the relative duality gap is {gap:.2g}, above "
             f"tol={task.tolerance:.2g}: rounding leaves no more where alpha is so small beside the "
-            "kernel matrix. Use a larger alpha, or a larger tol",
+            f"kernel matrix. Use a larger alpha, {'standardise X, ' * linear}or a larger tol",
             ConvergenceWarning,
             stacklevel=2,
         )
@@ -157,7 +158,7 @@ def _model(
         return KernelExpansion(task.kernel, points, centers.indices, A, b)
     coefficients = C[used]
     if isinstance(task.kernel, Linear):
-        return Hyperplane(np.asarray(task.X[used].T @ coefficients).astype(dtype), b)
+        return Hyperplane(*scaled.hyperplane(task.X[used], coefficients, b, dtype))
     rows = None if task.given else task.X[used].astype(dtype)
     return KernelExpansion(task.kernel, rows, task.kept[used], coefficients.astype(dtype), b)
 

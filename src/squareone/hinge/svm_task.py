@@ -177,11 +177,15 @@ class ScaledSystem:
     unit : float
         A power of two; λ is divided by it, and coefficients are.
     level : float
-        The mean of k(x, x) in this unit.
+        The mean of k(x, x) in this unit; for a linear kernel the spread of the rows, which does not
+        depend on how far from zero they are.
     constant : bool
         Whether a constant was added to the kernel, for an intercept that is penalised.
     centers : CenterFeatures or None
         Of which the features are.
+    origin : array (d,) or None
+        What was taken off dense rows of a linear kernel whose intercept is not penalised: with
+        Σβ = 0 it moves that alone, and rows far from zero keep their digits.
     """
 
     system: KernelSystem
@@ -189,6 +193,7 @@ class ScaledSystem:
     level: float
     constant: bool
     centers: CenterFeatures | None = None
+    origin: Array | None = None
 
     @classmethod
     def of(cls, task: SVMTask, rng: np.random.RandomState | None = None) -> ScaledSystem:
@@ -204,21 +209,28 @@ class ScaledSystem:
             args = task.kernel, task.X, task.selector, task.kept, task.n_rows, rng
             centers, Z = CenterFeatures.of(*args)
             return cls._of_features(Z, constant, centers)
+        X, origin = task.X, None
+        if task.free_intercept and isinstance(task.kernel, Linear) and isinstance(X, np.ndarray):
+            origin = X.mean(axis=0)
+            X = X - origin
         if task.by_features:
-            return cls._of_features(task.X, constant)
+            return replace(cls._of_features(X, constant), origin=origin)
         if task.given:
             K = np.array(task.X, np.float64)
             copy_triangle(K, to_upper=True)
         else:
-            check_range(task.kernel, task.X)
-            K = kernel_matrix(task.kernel, task.X, both_triangles=True)
+            check_range(task.kernel, X)
+            K = kernel_matrix(task.kernel, X, both_triangles=True)
         unit = power_of_two(np.diagonal(K))
         if unit != 1.0:
             K /= unit
         level = float(np.diagonal(K).mean())
+        if isinstance(task.kernel, Linear):
+            spread = level - float(K.mean())
+            level = spread if spread > 1e-14 * level else level
         if constant:
             K += 1.0 / unit
-        return cls(MatrixSystem(K), unit, level, constant)
+        return cls(MatrixSystem(K), unit, level, constant, origin=origin)
 
     @classmethod
     def _of_features(
@@ -231,10 +243,22 @@ class ScaledSystem:
         np.divide(X, root, out=Z[:, : X.shape[1]])
         system = FeatureSystem(Z[:, : X.shape[1]])
         level = float(system.diagonal.mean())
+        if centers is None:
+            level = float(system.Z.var(axis=0).sum()) or level
         if constant:
             Z[:, -1] = 1.0 / np.sqrt(unit)
             system = FeatureSystem(Z)
         return cls(system, unit, level, constant, centers)
+
+    def hyperplane(self, rows: Any, C: Array, b: Array, dtype: np.dtype) -> tuple[Array, Array]:
+        """Coefficients (d, t) in ``dtype``, and b (t,), of a linear kernel.
+
+        For coefficients C (s, t) of ``rows`` (s, d), and b, in the user's unit.
+        """
+        if self.origin is None:
+            return np.asarray(rows.T @ C).astype(dtype), b
+        W = ((rows - self.origin).T @ C).astype(dtype)
+        return W, b - self.origin @ W.astype(np.float64)
 
     def center_coefficients(self, C: Array) -> Array:
         """Coefficients (r, t) of the centers, for those of rows (n, t) in the user's unit."""

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .audit_figures import AuditLook, ClassFigure
+    from .audit_figures import AuditLook, ClassFigure, NegativesLook
     from .label_exports import write_export
     from .pool_learner import Guess, StoppingFigures
     from .session import Figures, Pause, Question, Session
@@ -19,6 +19,7 @@ __all__ = [
     "ClassFigure",
     "Figures",
     "Guess",
+    "NegativesLook",
     "Pause",
     "Question",
     "Session",
@@ -32,6 +33,7 @@ _LATE = {
     "ClassFigure": ".audit_figures",
     "Figures": ".session",
     "Guess": ".pool_learner",
+    "NegativesLook": ".audit_figures",
     "Pause": ".session",
     "Question": ".session",
     "Session": ".session",

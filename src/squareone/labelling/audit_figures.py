@@ -15,9 +15,11 @@ from scipy.stats import beta
 __all__ = [
     "AuditLook",
     "ClassFigure",
+    "NegativesLook",
     "clopper_pearson",
     "error_of_look",
     "figures_of_audit",
+    "figures_of_negatives",
     "last_look",
     "looks_up_to",
 ]
@@ -177,6 +179,79 @@ def figures_of_audit(
     of_all = share, *clopper_pearson(correct, len(truths), error)
     found = tuple(_class_figure(name, known, error) for name in classes)
     return AuditLook(len(truths), len(known), correct, error, accuracy, of_all, found)
+
+
+@dataclass(frozen=True)
+class NegativesLook:
+    """What a sample of predicted negatives says of a class.
+
+    It estimates one thing: the share of the class among the rows without a label that a model
+    predicted as something else, which is what that model misses. These rows were chosen by their
+    prediction, so that they are no part of the accuracy or of F.
+
+    Attributes
+    ----------
+    label : str
+        The class.
+    labels : int
+        That the model had learned when the rows were drawn.
+    drawn, asked : int
+        Rows of the sample, and how many of them were asked.
+    rows : int
+        Rows at the last look; 0 before 25.
+    known, found : int
+        Of these, rows with a label, and rows of the class.
+    share : tuple (share, low, high) or None
+        Of the class, among those with a label; None before the first look.
+    share_of_all : tuple (share, low, high) or None
+        With rows without a label counted as of the class.
+    """
+
+    label: str
+    labels: int
+    drawn: int
+    asked: int
+    rows: int
+    known: int
+    found: int
+    share: tuple[float, float, float] | None
+    share_of_all: tuple[float, float, float] | None
+
+
+def figures_of_negatives(
+    label: str, labels: int, drawn: int, truths: Sequence[str | None]
+) -> NegativesLook:
+    """What the first rows of a sample of predicted negatives say, at its last look.
+
+    Parameters
+    ----------
+    label : str
+        The class.
+    labels, drawn : int
+        As in :class:`NegativesLook`.
+    truths : sequence of str or None
+        What was said of the first rows of the sample; None: skipped, or could not be told.
+
+    Examples
+    --------
+    >>> from squareone.labelling.audit_figures import figures_of_negatives
+    >>> look = figures_of_negatives("rare", 100, 200, ["other"] * 49 + ["rare"] * 3)
+    >>> look.rows, look.found, [round(value, 3) for value in look.share]
+    (50, 1, [0.02, 0.0, 0.121])
+    """
+    rows = last_look(len(truths))
+    if not rows:
+        return NegativesLook(label, labels, drawn, len(truths), 0, 0, 0, None, None)
+    said = truths[:rows]
+    known = sum(truth is not None for truth in said)
+    found = sum(truth == label for truth in said)
+    error = error_of_look(rows)
+    share = None
+    if known:
+        share = found / known, *clopper_pearson(found, known, error)
+    most = found + rows - known
+    of_all = most / rows, *clopper_pearson(most, rows, error)
+    return NegativesLook(label, labels, drawn, len(truths), rows, known, found, share, of_all)
 
 
 def _class_figure(name: str, known: Sequence[tuple[str, str]], error: float) -> ClassFigure:

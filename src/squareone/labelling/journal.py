@@ -77,6 +77,9 @@ _NETWORK = frozenset(
     }
 )
 _MOUNTS = Path("/proc/self/mounts")
+# What an event of another file may have at most: characters, bytes, and the seconds of year 9999.
+_LONGEST_NAME, _LONGEST_DETAIL, _LONGEST_LOOK = 200, 4_000, 1_000_000
+_LONGEST_ANNOTATOR, _LONGEST_HASH, _LATEST, _LARGEST = 1_000, 64, 253_402_300_800, 2**63
 
 
 @dataclass(frozen=True)
@@ -93,7 +96,7 @@ class Event:
         Seconds since 1970.
     annotator : str
     kind : str
-        "answer", "skip", "cannot_tell", "undo", "label_added", "imported", "look" or "merged".
+        "answer", "skip", "cannot_tell", "undo", "label_added", "imported", "look" or "drawn".
     row : tuple (key, occurrence, content) or None
         The row, as :mod:`.row_identity` knows it.
     label : str or None
@@ -297,14 +300,12 @@ class Journal:
     def facts(self) -> dict[str, Any]:
         """What :meth:`set_facts` wrote."""
         with self._mutex:
-            return _read_facts(self._connection)
+            return _read_facts(self._connection, self.path)
 
     def last_table(self) -> tuple[bytes, bytes] | None:
         """What :meth:`note_table` wrote last."""
         with self._mutex:
-            query = "SELECT keys, contents FROM openings ORDER BY number DESC LIMIT 1"
-            found = self._connection.execute(query).fetchone()
-        return None if found is None else (found[0], found[1])
+            return _last_table(self._connection)
 
     def pragma(self, name: str) -> Any:
         """A setting of SQLite, for tests and for who wants to know."""
@@ -319,9 +320,89 @@ class Journal:
 
 
 def read_journal(path: str | os.PathLike[str]) -> tuple[dict[str, Any], list[Event]]:
-    """Facts and events of a file, which is opened for reading alone and is not trusted."""
+    """Facts and events of a file, which is opened for reading alone and is not trusted.
+
+    Raises
+    ------
+    JournalError
+        Where an event is not what a session writes: such a file could not be read again from
+        within another one.
+    """
+    found = Path(os.fsdecode(path))
     with _reader(path) as connection:
-        return _read_facts(connection), _read_events(connection, 0)
+        return _read_facts(connection, found), [
+            _event(each) for each in _checked(connection, found)
+        ]
+
+
+def last_table_of(path: str | os.PathLike[str]) -> tuple[bytes, bytes] | None:
+    """What :meth:`Journal.note_table` wrote last into a file that somebody else may write."""
+    with _reader(path) as connection:
+        return _last_table(connection)
+
+
+def _checked(connection: sqlite3.Connection, path: Path) -> Iterator[Sequence[Any]]:
+    """Events as they are in a file, each of which is as a session writes it."""
+    for found in connection.execute(f"{_EVENTS} ORDER BY events.number"):
+        wrong = _wrong_about(*found)
+        if wrong:
+            msg = (
+                f"{path}: event {found[0]!r} has {wrong}: the file is damaged or was changed by "
+                "something else, and nothing was taken from it; ask for a copy by --backup"
+            )
+            raise JournalError(msg)
+        yield found
+
+
+def _wrong_about(
+    number: Any, name: Any, when: Any, who: Any, kind: Any, label: Any, detail: Any,
+    key: Any, occurrence: Any, content: Any,
+) -> str:  # fmt: skip
+    """What of an event no session writes, in words; empty where all is well."""
+    if not isinstance(number, int):
+        return "a number that is none"
+    texts = {"identifier": name, "annotator": who, "kind": kind, "label": label or ""}
+    for what, text in texts.items():
+        most = _LONGEST_ANNOTATOR if what == "annotator" else _LONGEST_NAME
+        if not isinstance(text, str) or len(text) > most:
+            return f"as {what} no text of {most:,} characters at most"
+    if not (isinstance(when, float | int) and 0 <= when < _LATEST):
+        return "a time that is none"
+    if key is not None and not (
+        _is_hash(key) and _is_hash(content) and isinstance(occurrence, int) and occurrence >= 0
+    ):
+        return "a row that is none"
+    return _wrong_about_detail(kind, detail)
+
+
+def _wrong_about_detail(kind: str, detail: Any) -> str:
+    most = _LONGEST_LOOK if kind == "look" else _LONGEST_DETAIL
+    if not isinstance(detail, str) or len(detail) > most:
+        return f"no detail of {most:,} characters at most"
+    try:
+        found = json.loads(detail, parse_constant=_refuse)
+    except (ValueError, RecursionError):
+        return "a detail that is no JSON"
+    if not isinstance(found, dict):
+        return "a detail that is no object"
+    if kind != "look" and any(isinstance(value, dict | list) for value in found.values()):
+        return "a detail of several parts"
+    numbers = [found.get(name, 0) for name in ("walk", "at", "seen", "question", "chance")]
+    numbers += [value for value in found.values() if isinstance(value, float | int)]
+    if not all(isinstance(each, float | int) and abs(each) < _LARGEST for each in numbers):
+        return "a detail with a number that is none, or too large"
+    if kind == "look" and not isinstance(found.get("rows"), int):
+        return "a look without rows"
+    return ""
+
+
+def _is_hash(value: Any) -> bool:
+    return isinstance(value, bytes) and len(value) <= _LONGEST_HASH
+
+
+def _refuse(name: str) -> Any:
+    msg = f"{name} is no JSON"
+    raise ValueError(msg)
 
 
 def back_up(path: str | os.PathLike[str], copy: str | os.PathLike[str]) -> None:
@@ -389,8 +470,19 @@ def _read_events(connection: sqlite3.Connection, after: int) -> list[Event]:
     return [_event(found) for found in connection.execute(query, (after,))]
 
 
-def _read_facts(connection: sqlite3.Connection) -> dict[str, Any]:
-    return {name: json.loads(value) for name, value in connection.execute("SELECT * FROM facts")}
+def _read_facts(connection: sqlite3.Connection, path: Path) -> dict[str, Any]:
+    found = connection.execute("SELECT * FROM facts").fetchall()
+    try:
+        return {name: json.loads(value) for name, value in found}
+    except (ValueError, TypeError, RecursionError) as error:
+        msg = f"{path}: its facts are no JSON: the file is damaged, or was changed"
+        raise JournalError(msg) from error
+
+
+def _last_table(connection: sqlite3.Connection) -> tuple[bytes, bytes] | None:
+    query = "SELECT keys, contents FROM openings ORDER BY number DESC LIMIT 1"
+    found = connection.execute(query).fetchone()
+    return None if found is None else (found[0], found[1])
 
 
 def _event(found: Sequence[Any]) -> Event:
@@ -423,8 +515,13 @@ def _failure(path: Path, error: Exception) -> JournalError:
     said = str(error)
     if "full" in said or getattr(error, "errno", None) == 28:
         return JournalError(f"{path}: the disk is full, and nothing was written: make room")
-    if "readonly" in said or "read-only" in said or isinstance(error, PermissionError):
-        return JournalError(f"{path}: it cannot be written to, and nothing was: look at its mode")
+    # SQLite says so where it cannot make its rollback journal in the folder
+    unopened = "unable to open database file" in said
+    if "readonly" in said or "read-only" in said or unopened or isinstance(error, PermissionError):
+        return JournalError(
+            f"{path}: it cannot be written to, and nothing was: look at its mode, "
+            "and at that of its folder"
+        )
     if "not a database" in said or "malformed" in said:
         return JournalError(f"{path}: this is no file of a labelling session, or it is damaged")
     if "locked" in said:
@@ -440,9 +537,14 @@ class _Lock:
 
     def __init__(self, path: Path) -> None:
         name = path.with_name(path.name + ".lock")
+        # a link that somebody planted would have another file emptied
+        flags = os.O_CREAT | os.O_RDWR | getattr(os, "O_NOFOLLOW", 0)
         try:
-            self._handle = os.open(name, os.O_CREAT | os.O_RDWR, 0o600)
+            self._handle = os.open(name, flags, 0o600)
         except OSError as error:
+            if name.is_symlink():
+                msg = f"{name}: the lock is a link to another file: remove that link"
+                raise JournalError(msg) from error
             raise _failure(path, error) from error
         try:
             _take(self._handle)

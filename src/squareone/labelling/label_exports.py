@@ -242,14 +242,21 @@ def _events(session: Session, file: BinaryIO) -> str:
 # --- the model, and what it predicts ---
 
 
-def refit(session: Session) -> Any:
-    """A classifier of all labels, those of the audit too, from the cells of a row to its label."""
+def refit(session: Session) -> tuple[Any, int]:
+    """A classifier of all labels, those of the audit too, from the cells of a row to its label.
+
+    Returns
+    -------
+    tuple (model, labels)
+        And how many labels it was fitted to.
+    """
+    conflicts = session.answers.conflicts()
     known = {
         place: answer.label
         for row, answer in session.answers.standing.items()
         if answer.label is not None
         and (place := session.place_of(row)) is not None
-        and row not in session.answers.conflicts()
+        and row not in conflicts
     }
     places = np.array(sorted(known), np.int64)
     labels = np.array([known[place] for place in places.tolist()])
@@ -257,24 +264,23 @@ def refit(session: Session) -> Any:
         msg = "labels of two classes are expected: a model cannot be fitted to fewer"
         raise ValueError(msg)
     if session.text is None:
-        return TableClassifier("gaussian", random_state=0).fit(
-            session.table.select(session.columns).take(places), labels
-        )
+        table = session.table.select(session.columns).take(places)
+        return TableClassifier("gaussian", random_state=0).fit(table, labels), places.size
     from sklearn.pipeline import make_pipeline
 
     features = TextFeatures(session.table.select([session.text]), session.order, 0.0)
     model = RLSClassifier("linear", random_state=0).fit(features.rows(places), labels)
-    return make_pipeline(*features.model_steps(), model)
+    return make_pipeline(*features.model_steps(), model), places.size
 
 
 def _model(session: Session, file: BinaryIO) -> str:
     figures = session.figures()
-    model = refit(session)
-    said = said_of_accuracy(figures)
+    model, fitted = refit(session)
+    said = said_of_accuracy(figures, fitted)
     facts = {
         "kind": "labelling",
         "classes": [str(label) for label in model.classes_],
-        "labels": int(figures.labelled),
+        "labels": int(fitted),
         "audit": said,
     }
     with tempfile.TemporaryDirectory() as folder:
@@ -285,8 +291,8 @@ def _model(session: Session, file: BinaryIO) -> str:
     return said
 
 
-def said_of_accuracy(figures: Figures) -> str:
-    """The accuracy of the model without audit rows, in words."""
+def said_of_accuracy(figures: Figures, fitted: int | None = None) -> str:
+    """The accuracy of the model without audit rows, in words, and how many labels a refit has."""
     look = figures.audit
     if look is None or look.accuracy is None:
         return (
@@ -294,8 +300,9 @@ def said_of_accuracy(figures: Figures) -> str:
             "rows of the next look were asked."
         )
     share, low, high = look.accuracy
+    first = "" if fitted is None else f"Fitted to all {fitted:,} labels. "
     return (
-        f"Fitted to all {figures.labelled:,} labels. The model of the session, which had learned "
+        f"{first}The model of the session, which had learned "
         f"{figures.audit_labels:,} labels and none of the audit, was right in {percent(share)} of "
         f"{look.known} audit rows: between {percent(low)} and {percent(high)}."
     )
@@ -305,7 +312,7 @@ def _predictions(session: Session) -> tuple[Any, str]:
     """Every row with the class that the refit predicts, and all probabilities."""
     import pyarrow
 
-    model = refit(session)
+    model, fitted = refit(session)
     names = [str(label) for label in model.classes_]
     n = session.identities.n
     shares = np.empty((n, len(names)))
@@ -325,7 +332,7 @@ def _predictions(session: Session) -> tuple[Any, str]:
     columns[_free("prediction", list(columns))] = guesses
     for place, name in enumerate(names):
         columns[_free(f"probability of {name}", list(columns))] = shares[:, place]
-    return pyarrow.table(columns), said_of_accuracy(session.figures())
+    return pyarrow.table(columns), said_of_accuracy(session.figures(), fitted)
 
 
 def _predictions_csv(session: Session, file: BinaryIO) -> str:
@@ -354,13 +361,16 @@ def _report(session: Session, file: BinaryIO) -> str:
     """A page of what was spent and what was not."""
     figures = session.figures()
     kinds: dict[str, int] = {}
-    for answer in session.answers.standing.values():
+    for row, answer in session.answers.standing.items():
+        if session.answers.hidden(row):
+            continue
         why = answer.why or "brought in"
         kinds[why] = kinds.get(why, 0) + (answer.label is not None)
     names = {
         "rule": "asked by the rule",
         "audit": "of the audit, which measures",
         "search": "found by search",
+        "negatives": "of samples of predicted negatives",
         "link": "opened by their number",
         "review": "reviewed",
         "again": "answered after a break",

@@ -10,7 +10,7 @@ import multiprocessing
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotInTimeError
 from contextlib import suppress
@@ -30,6 +30,8 @@ __all__ = ["LearnerProcess", "LearnerTable"]
 _AHEAD, _BLOCKS = 4, 4
 # Seconds that an answer of the learner may take; fits among thousands of labels take some.
 _PATIENCE = 120.0
+# Seconds in which a process that is told to end may come to the end of its fit.
+_FAREWELL = 2.0
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,7 @@ class LearnerProcess:
         self.failed: str | None = None
         self._order, self._given = order, 0
         self._heard = False  # whether the process has found anything yet
-        self._labels = 0
+        self._pairs: list[tuple[int, str]] = []  # as they were sent
         self._begun = False  # whether there is something to learn from
         self._found: deque[Candidate] = deque()
         self._waiting: dict[int, Future[Any]] = {}
@@ -112,13 +114,18 @@ class LearnerProcess:
         self,
         pairs: Sequence[tuple[int, str]],
         classes: Sequence[str],
-        settled: Collection[int] = (),
+        settled: Mapping[int, bool] | None = None,
     ) -> None:
-        """Know these labels; returns at once."""
+        """Know these labels; returns at once. What the process knows already is not sent again."""
         self._version += 1
-        self._labels = len(pairs)
+        pairs = list(pairs)
+        known = len(self._pairs)
+        if pairs[:known] != self._pairs:
+            known = 0
+        self._pairs = pairs
         self._begun = len({label for _, label in pairs}) > 1
-        self._send("update", (self._version, list(pairs), list(classes), set(settled)))
+        news = self._version, known, pairs[known:], list(classes), dict(settled or {})
+        self._send("update", news)
 
     def candidates(self, wanted: int) -> list[Candidate]:
         """Rows that are worth asking, of those that were found already."""
@@ -155,7 +162,7 @@ class LearnerProcess:
     def figures(self) -> StoppingFigures:
         """How much is left to learn."""
         if not self._begun:  # a process that starts is not waited for where it knows nothing
-            return StoppingFigures(self._labels, None, 0, None, 0)
+            return StoppingFigures(len(self._pairs), None, 0, None, 0)
         return self._ask("figures")
 
     def suspects(self, count: int) -> list[int]:
@@ -165,7 +172,7 @@ class LearnerProcess:
     def close(self) -> None:
         """End the process."""
         self._send("end")
-        self._process.join(2.0)
+        self._process.join(_FAREWELL)
         if self._process.is_alive():  # it is in the middle of a fit, of which nothing is kept
             self._process.kill()
             self._process.join()
@@ -268,7 +275,9 @@ class _Loop:
         self.pipe, self.learner = pipe, learner
         self.wanted = _AHEAD
         self.version = 0
-        self.news: tuple[Any, ...] | None = None
+        self.pairs: list[tuple[int, str]] = []
+        self.settled: dict[int, bool] = {}
+        self.news: tuple[int, list[str]] | None = None
         self.told: tuple[int, bool] | None = None
 
     def run(self) -> None:
@@ -288,7 +297,10 @@ class _Loop:
 
     def _take(self, what: str, number: int, about: Any) -> None:
         if what == "update":
-            self.news = about
+            version, known, pairs, classes, settled = about
+            self.pairs[known:] = pairs
+            self.settled |= settled
+            self.news = version, classes
         elif what == "more":
             self.wanted += about
         elif what == "go_to":
@@ -305,9 +317,9 @@ class _Loop:
 
     def _learn(self) -> None:
         assert self.news is not None
-        self.version, pairs, classes, settled = self.news
-        self.news = None
-        self.learner.update(pairs, classes, settled)
+        self.version, classes = self.news
+        settled, self.settled, self.news = self.settled, {}, None
+        self.learner.update(self.pairs, classes, settled)
 
     def _look(self) -> None:
         found = self.learner.candidates(self.wanted, _BLOCKS)

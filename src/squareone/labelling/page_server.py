@@ -112,6 +112,7 @@ class PageServer:
             "POST undo": self._undo,
             "POST label": self._label,
             "POST ask": self._ask,
+            "POST negatives": self._draw,
             "POST leave": self._leave,
         }
 
@@ -140,11 +141,20 @@ class PageServer:
 
     def _next(self, given: dict[str, Any]) -> dict[str, Any]:
         tab = self._tab(given)
-        wanted = min(int(given.get("wanted", 1)), _HELD - len(tab.questions))
+        wanted = given.get("wanted", 1)
+        if not isinstance(wanted, int):
+            msg = f"wanted: a number of rows up to {_HELD} is expected"
+            raise RequestError(msg)
+        wanted = min(wanted, _HELD - len(tab.questions))
+        negatives = None
+        if given.get("negatives_of") is not None:
+            negatives = _text(given, "negatives_of", 200)
         found = []
         pause = None
         for _ in range(max(wanted, 0)):
-            question = self.session.next(audit_only=bool(given.get("audit_only")))
+            question = self.session.next(
+                audit_only=bool(given.get("audit_only")), negatives_of=negatives
+            )
             if isinstance(question, Pause):
                 pause = asdict(question)
                 break
@@ -224,6 +234,9 @@ class PageServer:
             self.session.give_back(question)
         return {}
 
+    def _draw(self, given: dict[str, Any]) -> dict[str, Any]:
+        return {"left": self.session.draw_negatives(_text(given, "label", 200))}
+
     def _label(self, given: dict[str, Any]) -> dict[str, Any]:
         self.session.add_label(_text(given, "label", 200))
         return self._state({})
@@ -252,10 +265,8 @@ class PageServer:
         name = _text(given, "question", 64)
         with self._mutex:
             found = [t.questions[name] for t in self._tabs.values() if name in t.questions]
-        if found and found[0].why == "repeat":
-            msg = "there is no guess for this row: it measures how sure labels are"
-            raise ReservedRowError(msg)
-        guess = self.session.guess(_row(given, self.session))
+        # a question of before this process began may be a repeat
+        guess = self.session.guess_for(found[0]) if found else None
         return {"guess": None if guess is None else asdict(guess)}
 
     def _found(self, places: list[int]) -> list[dict[str, Any]]:
@@ -292,16 +303,9 @@ class PageServer:
 
     def _history(self, given: dict[str, Any]) -> dict[str, Any]:
         place = _row(given, self.session)
-        with self._mutex:
-            shown = [q for tab in self._tabs.values() for q in tab.questions.values()]
-        blind = any(q.place == place and q.why == "repeat" for q in shown)
-        kept = place in self.session.audit_places and self.session.standing(place) is None
-        if blind or kept:
-            msg = "what was said of this row is not shown now: it measures"
-            raise ReservedRowError(msg)
         events = [
             {"time": e.time, "annotator": e.annotator, "kind": e.kind, "label": e.label}
-            for e in self.session.history(place)
+            for e in self.session.shown_history(place)
         ]
         return {"row": place + 1, "events": events}
 
@@ -341,7 +345,7 @@ def _endpoint(handler: Callable[[dict[str, Any]], Any]) -> Any:
         if request.method == "POST":
             try:
                 given = json.loads(await request.body())
-            except ValueError:
+            except (ValueError, RecursionError):
                 given = None
             if not isinstance(given, dict):
                 return JSONResponse({"error": "an object of JSON is expected"}, 400)
@@ -372,7 +376,7 @@ def _text(given: dict[str, Any], name: str, most: int) -> str:
 
 def _row(given: dict[str, Any], session: Session) -> int:
     value = str(given.get("row", ""))
-    if not value.isdigit() or not 1 <= int(value) <= session.identities.n:
+    if not (value.isascii() and value.isdigit()) or not 1 <= int(value) <= session.identities.n:
         msg = f"row: a number from 1 to {session.identities.n} is expected"
         raise RequestError(msg)
     return int(value) - 1

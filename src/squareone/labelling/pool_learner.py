@@ -7,7 +7,7 @@ What it has learned depends on the labels and their order alone.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -150,6 +150,7 @@ class PoolLearner:
         self.pairs: list[tuple[int, str]] = []
         self.classes: list[str] = []
         self.settled: set[int] = set()
+        self._apart: set[int] = set()  # settled whatever is learned
         self.model: SelectiveSamplingClassifier | None = None
         self.walk, self.at, self.seen = 1, 0, 0
         self.asked_in_walk = 0
@@ -169,7 +170,7 @@ class PoolLearner:
         self,
         pairs: Sequence[tuple[int, str]],
         classes: Sequence[str],
-        settled: Collection[int] = (),
+        settled: Mapping[int, bool] | None = None,
     ) -> None:
         """Know these labels (place, label), in their order, and nothing else.
 
@@ -177,19 +178,27 @@ class PoolLearner:
         ----------
         pairs : sequence of (int, str)
         classes : sequence of str
-        settled : collection of int
-            Rows that are not to be asked.
+        settled : dict of int to bool, optional
+            Rows that are not to be asked from now on (True), or again (False); others stay as they
+            were. Rows with a label that is learned are never asked.
         """
         pairs, classes = list(pairs), list(classes)
-        self.settled = set(settled) | {place for place, _ in pairs}
         same = self.classes == classes
         begun = len(self.pairs)
-        if same and self.pairs == pairs:
+        known = pairs[:begun] == self.pairs
+        for place, is_settled in (settled or {}).items():
+            (self._apart.add if is_settled else self._apart.discard)(place)
+            (self.settled.add if is_settled else self.settled.discard)(place)
+        if known:
+            self.settled.update(place for place, _ in pairs[begun:])
+        else:
+            self.settled = self._apart | {place for place, _ in pairs}
+        if same and known and len(pairs) == begun:
             return
         if self.ended:  # something is new: look again
             self.go_to(self.walk + 1, 0, self.seen, 0)
         self._chances = None
-        if not (same and pairs[:begun] == self.pairs and self.model is not None):
+        if not (same and known and self.model is not None):
             self.model, self._snapshots, begun = None, {}, 0
         self.pairs, self.classes = pairs, classes
         if len(classes) < _FEWEST_CLASSES:

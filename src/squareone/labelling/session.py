@@ -13,21 +13,24 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
+from uuid import NAMESPACE_OID, NAMESPACE_URL, uuid5
 
 import numpy as np
 
 from ..errors import JournalError, ReservedRowError
 from ..planning.available_memory import memory_limit
-from .answers import AUDIT, REPEAT, Answers
+from .answers import AUDIT, NEGATIVES, REPEAT, Answers
 from .audit_figures import (
     AuditLook,
     ClassFigure,
+    NegativesLook,
     error_of_look,
     figures_of_audit,
+    figures_of_negatives,
     last_look,
     looks_up_to,
 )
-from .journal import Event, Journal, new_identifier, read_journal
+from .journal import Event, Journal, last_table_of, new_identifier, read_journal
 from .pool_features import contiguous, features_of
 from .pool_learner import Candidate, Guess, PoolLearner, RuleSettings, StoppingFigures
 from .row_identity import RowKey, TableChanges, identities_of
@@ -38,10 +41,16 @@ __all__ = ["Figures", "Pause", "Question", "Session"]
 _MOST_AUDIT, _AUDIT_SHARE = 1_000, 5
 # Questions of which one is an audit row; and one a repeat, so many questions after its first time.
 _AUDIT_EVERY, _REPEAT_EVERY, _REPEAT_AT, REPEAT_AFTER = 8, 40, 39, 30
+# Rows of the rule of which one has no guess, so that those of the audit are not the only ones.
+_NO_GUESS_EVERY = 8
 #: Labels that were brought in and are learned, at most: a learner grows with their square.
 MOST_IMPORTED = 1_000
 # The share of free memory that features may take, in bytes at most.
 _FEATURES_SHARE, _FEATURES_MOST = 0.25, 2.0 * 2**30
+# Predicted negatives that are drawn at most, rows that are predicted at once, and how often.
+_NEGATIVES, _PREDICTED, _PREDICTIONS = 200, 2_048, 16
+# Characters of a label at most.
+_LONGEST_LABEL = 200
 # Rows that a search finds at most.
 _FOUND = 50
 
@@ -57,9 +66,10 @@ class Question:
     place : int
         Of the row in the table, from 0 on.
     why : str
-        "rule", "audit", "repeat", "search", "link" or "review".
+        "rule", "audit", "repeat", "negatives", "search", "link" or "review".
     detail : dict
-        Of the rule: with which probability it asked, and where it was.
+        Of the rule: with which probability it asked, and where it was. Of predicted negatives:
+        ``of``, the class.
     """
 
     name: str
@@ -99,6 +109,8 @@ class Figures:
         Labels that the model of that look had learned.
     audit_asked, audit_rows, next_look : int
         Audit rows that were asked, that are reserved, and at which the next look is.
+    negatives : tuple of NegativesLook
+        What samples of predicted negatives say, which is no part of the audit.
     stopping : StoppingFigures
     oneself : tuple of int
         Repeats with the label that was given before, and all repeats.
@@ -120,6 +132,7 @@ class Figures:
     audit_asked: int
     audit_rows: int
     next_look: int
+    negatives: tuple[NegativesLook, ...]
     stopping: StoppingFigures
     oneself: tuple[int, int]
     others: tuple[int, int]
@@ -267,7 +280,7 @@ class Session:
                 )
                 raise JournalError(msg)
         self.seed = int(facts.get("seed", seed))
-        numbers = self.identities.random_numbers(self.seed)
+        numbers = self._numbers = self.identities.random_numbers(self.seed)
         if not facts:
             reserved = min(_MOST_AUDIT, self.identities.n // _AUDIT_SHARE)
             # rows that come later are reserved with the same probability
@@ -290,6 +303,10 @@ class Session:
         self.answers = Answers(audit)
         self._place: dict[RowKey, int] = {}
         self._taken = 0
+        # Rows that are not asked any more, and what the learner was not told of these yet.
+        self._settled: set[int] = set()
+        self._settled_news: dict[int, bool] = {}
+        self._kept_imports: tuple[int, list[tuple[int, int, str]]] = -1, []
         self._questions: dict[str, Question] = {}
         self._returned: list[Question] = []
         self._take()
@@ -306,9 +323,18 @@ class Session:
         events = self.journal.events(self._taken)
         rows = {event.row for event in events if event.row is not None} - self._place.keys()
         self._place |= self.identities.places_of(list(rows))
-        self.answers.take(events)
+        for row in self.answers.take(events):
+            if row in self._place:
+                self._settle(row, self._place[row])
         if events:
             self._taken = events[-1].number
+
+    def _settle(self, row: RowKey, place: int) -> None:
+        answer = self.answers.standing.get(row)
+        settled = answer is not None and answer.kind != "skip"
+        if settled != (place in self._settled):
+            (self._settled.add if settled else self._settled.remove)(place)
+            self._settled_news[place] = settled
 
     def close(self) -> None:
         """Let go of the file."""
@@ -328,19 +354,25 @@ class Session:
 
     # --- asking ---
 
-    def next(self, *, audit_only: bool = False) -> Question | Pause:
+    def next(
+        self, *, audit_only: bool = False, negatives_of: str | None = None
+    ) -> Question | Pause:
         """The next question, or why there is none.
 
         Parameters
         ----------
         audit_only : bool
             Ask audit rows, one after the other, whatever the rule says.
+        negatives_of : str, optional
+            Ask the rows that :meth:`draw_negatives` has drawn for a class.
 
         Returns
         -------
         Question or Pause
         """
         with self._mutex:
+            if negatives_of is not None:
+                return self._negatives_question(negatives_of)
             if self._returned:
                 return self._ask_again(self._returned.pop(0))
             number = self._count + 1
@@ -381,29 +413,122 @@ class Session:
             self.identities.row(q.place) for q in self._questions.values()
         }
         found = [
-            row
-            for row, answer in self.answers.standing.items()
-            if answer.kind == "answer"
-            and answer.why not in (AUDIT, "merged", "review")
-            and not answer.event.detail.get("merged")
-            and int(answer.event.detail.get("question", number)) <= number - REPEAT_AFTER
-            and row in self._place
-            and row not in repeated
+            self._place[event.row]
+            for event in self.answers.own()
+            if event.kind == "answer"
+            and event.detail.get("why") not in (AUDIT, REPEAT, "review")
+            and int(event.detail.get("question", number)) <= number - REPEAT_AFTER
+            and event.row is not None
+            and event.row in self._place
+            and event.row not in repeated
+            and self.answers.standing[event.row].event is event
         ]
         if not found:
             return None
         rng = np.random.default_rng([self.seed, 4, number])
-        place = self._place[found[int(rng.integers(len(found)))]]
+        place = found[int(rng.integers(len(found)))]
         return Question(new_identifier(), place, REPEAT, {})
 
+    def draw_negatives(self, label: str) -> int:
+        """Draw rows that the present model predicts as something else than a class.
+
+        They are asked by ``next(negatives_of=label)`` and say which share of such rows is of the
+        class all the same: a rare class has few rows in the audit. They are learned, and no part of
+        the audit, which would no longer be at random. A sample that was drawn before is gone on
+        with as long as it has rows that were not asked.
+
+        Returns
+        -------
+        int
+            Rows that can be asked.
+
+        Notes
+        -----
+        **Cost**: predictions of 2,048 random rows at once until 200 are found, 16 times at most.
+        """
+        with self._mutex:
+            if label not in self.answers.labels:
+                msg = f"{label!r} is no label yet: they are {', '.join(self.answers.labels)}"
+                raise ValueError(msg)
+            left = self._negatives_left(label)
+            if left:
+                return len(left)
+            said = [self._place[row] for row in self.answers.standing if row in self._place]
+            rest = self.order[~np.isin(self.order, said)]
+            rng = np.random.default_rng([self.seed, 5, self._taken])
+            learned = len(self._pairs())
+        found: list[int] = []
+        mixed = rng.permutation(rest)[: _PREDICTED * _PREDICTIONS]
+        for start in range(0, mixed.size, _PREDICTED):
+            part = mixed[start : start + _PREDICTED].tolist()
+            guesses = self.learner.predict(part)
+            if guesses is None:
+                msg = "nothing can be predicted yet: labels of two classes are needed"
+                raise ValueError(msg)
+            found += [p for p, guess in zip(part, guesses, strict=True) if guess != label]
+            if len(found) >= _NEGATIVES:
+                break
+        detail = {"sample": new_identifier(), "labels": learned}
+        with self._mutex:
+            rows = [(self.identities.row(place), place) for place in found[:_NEGATIVES]]
+            self._place.update(rows)
+            self.journal.append_many(
+                [{"kind": "drawn", "row": row, "label": label, "detail": detail} for row, _ in rows]
+            )
+            self._take()
+            return len(rows)
+
+    def _negatives_left(self, label: str) -> list[int]:
+        """Rows of a sample that were not asked yet."""
+        sample = self.answers.samples.get(label)
+        rows = [] if sample is None else sample.rows
+        return [
+            self._place[row]
+            for row in rows
+            if row in self._place and row not in self.answers.standing
+        ]
+
+    def _negatives_question(self, label: str) -> Question | Pause:
+        opened = self._open_places()
+        left = self._negatives_left(label)
+        place = next((place for place in left if place not in opened), None)
+        if place is None:
+            if left:
+                return Pause("waiting", "The last rows of this sample are open.")
+            return Pause(
+                "ended",
+                f"All rows of this sample were asked: Progress says how many are {label} although "
+                "the model predicted something else.",
+            )
+        self._count += 1
+        question = Question(new_identifier(), place, NEGATIVES, {"of": label})
+        self._questions[question.name] = question
+        return question
+
+    def _negatives(self) -> tuple[NegativesLook, ...]:
+        """What the samples say; a look has the first rows, all of which were asked."""
+        found = []
+        for label, sample in self.answers.samples.items():
+            truths = []
+            for row in sample.rows:
+                answer = self.answers.standing.get(row)
+                if answer is None:
+                    break
+                truths.append(answer.label)
+            found.append(figures_of_negatives(label, sample.labels, len(sample.rows), truths))
+        return tuple(found)
+
     def _rule_question(self) -> Question | None:
-        settled = self._settled() | self._open_places()
+        opened = self._open_places()
         while True:
             found: list[Candidate] = self.learner.candidates(1)
             if not found:
                 return None
             candidate = found[0]
-            if candidate.place not in settled and not self._skipped_in(candidate):
+            place = candidate.place
+            if place in self._settled or place in opened:
+                continue
+            if not self._skipped_in(candidate):
                 detail = {key: v for key, v in asdict(candidate).items() if key != "place"}
                 return Question(new_identifier(), candidate.place, "rule", detail)
 
@@ -498,6 +623,7 @@ class Session:
         with self._mutex:
             detail: dict[str, Any] = {"why": question.why, **question.detail}
             detail["question"] = self._count
+            self._place[row] = question.place
             if question.why == REPEAT:
                 before = self.answers.standing.get(row)
                 detail["before"] = None if before is None else before.label
@@ -511,31 +637,38 @@ class Session:
     def undo(self, *, uuid: str | None = None) -> Question | None:
         """Take the last answer back, and ask that row again; None where there is none."""
         with self._mutex:
-            last = self.answers.last
-            while last is not None and last.row not in self._place:  # of a row that is gone
-                self.journal.append("undo", detail={"of": last.uuid})
-                self._take()
-                last = self.answers.last
-            if last is None:
+            known = None if uuid is None else self.answers.taken_back(uuid)
+            undone = known or self.answers.last(self._place)
+            if undone is None:
                 return None
-            event = self.journal.append("undo", uuid=uuid, row=last.row, detail={"of": last.uuid})
-            if event.number > self._taken:
+            assert undone.row is not None
+            if known is None:
+                detail = {"of": undone.uuid}
+                event = self.journal.append("undo", uuid=uuid, row=undone.row, detail=detail)
+                if event.detail != detail:
+                    msg = f"{uuid!r} is the identifier of another event: give one that is new"
+                    raise ValueError(msg)
                 self._take()
                 self._tell_learner()
-            assert last.row is not None
-            detail = {k: v for k, v in last.detail.items() if k not in ("why", "before")}
-            question = Question(
-                new_identifier(), self._place[last.row], str(last.detail.get("why", "rule")), detail
-            )
-            self._questions[question.name] = question
-            return question
+            return self._question_of(undone)
+
+    def _question_of(self, undone: Event) -> Question | None:
+        """What was asked when an event that was taken back was said; the same one if it is open."""
+        place = None if undone.row is None else self._place.get(undone.row)
+        if place is None:
+            return None
+        why = str(undone.detail.get("why", "rule"))
+        for question in self._questions.values():
+            if (question.place, question.why) == (place, why):
+                return question
+        detail = {k: v for k, v in undone.detail.items() if k not in ("why", "before")}
+        question = Question(new_identifier(), place, why, detail)
+        self._questions[question.name] = question
+        return question
 
     def add_label(self, label: str) -> None:
         """One more class; what was learned is learned again with it."""
-        label = label.strip()
-        if not label or len(label) > 200:
-            msg = f"{label[:60]!r}: a label of 1 to 200 characters is expected"
-            raise ValueError(msg)
+        label = checked_label(label)
         with self._mutex:
             if label not in self.answers.labels:
                 self.journal.append("label_added", label=label)
@@ -545,27 +678,35 @@ class Session:
     def bring_in(self, labels: Mapping[int, str], source: str) -> int:
         """Labels from elsewhere, by the places of their rows; how many are new.
 
-        Those of audit rows are kept in the file, and neither learned nor counted: the audit asks
-        these rows itself.
+        Those of audit rows are kept in the file and come out with its labels, but are neither
+        learned nor counted: the audit asks these rows itself.
         """
-        from uuid import NAMESPACE_URL, uuid5
-
-        events = []
-        for place, label in labels.items():
-            row = self.identities.row(int(place))
-            name = str(uuid5(NAMESPACE_URL, f"{source}/{row[0].hex()}/{row[1]}/{label}"))
-            detail = {"source": source}
-            events.append(
-                {"kind": "imported", "uuid": name, "row": row, "label": label, "detail": detail}
-            )
         with self._mutex:
-            before = self._taken
+            events: list[dict[str, Any]] = []
+            for place, given in labels.items():
+                label = checked_label(given)
+                row = self.identities.row(int(place))
+                last, count = self.answers.brought.get((source, row), (None, 0))
+                if label == last:
+                    continue
+                self._place[row] = int(place)
+                name = _name_of_import(source, row, label, count)
+                detail = {"source": source}
+                events.append(
+                    {"kind": "imported", "uuid": name, "row": row, "label": label, "detail": detail}
+                )
             if events:
                 self.journal.append_many(events)
-            self._take()
-            if self._taken > before:
+                self._take()
                 self._tell_learner()
-            return len(self.journal.events(before))
+            reserved = sum(self.answers.hidden(each["row"]) for each in events)
+            if reserved:
+                self.notes.append(
+                    f"{source}: {reserved:,} of its {len(events):,} new labels are of rows that "
+                    "are kept for the audit, which asks them itself: these are neither learned nor "
+                    "counted"
+                )
+            return len(events)
 
     def merge(self, path: str | os.PathLike[str]) -> dict[str, int]:
         """Answers from the file of another person, which is opened for reading alone.
@@ -584,6 +725,7 @@ class Session:
         theirs = Answers()
         theirs.take(events)
         stem = Path(os.fsdecode(path)).name
+        reason = self._other_audit(facts, last_table_of(path))
         known = {event.uuid for event in self.journal.events()}
         chosen = [
             answer.event
@@ -599,14 +741,17 @@ class Session:
                     for label in theirs.labels
                     if label not in self.answers.labels
                 ]
-                + [self._merged(event, stem) for event in new]
+                + [self._merged(event, stem, not reason) for event in new]
             )
             self._take()
             self._tell_learner()
-        if facts.get("seed") != self.seed:
+            reserved = [e for e in new if e.row in self.answers.audit]
+        without = [e for e in reserved if reason or not is_of_audit(e)]
+        if reason or without:
+            reason = reason or "they were not asked as audit rows there"
             self.notes.append(
-                f"{stem} was begun with another seed: its audit rows are others, and no agreement "
-                "on them can be told"
+                f"{stem}: {len(without):,} answers to rows that are kept for the audit here do not "
+                f"count for the accuracy or the agreement, since {reason}"
             )
         return {
             "new": len(new),
@@ -614,17 +759,25 @@ class Session:
             "set_aside": sum(event.row not in places for event in new),
         }
 
-    def _merged(self, event: Event, stem: str) -> dict[str, Any]:
+    def _other_audit(self, facts: Mapping[str, Any], table: tuple[bytes, bytes] | None) -> str:
+        """Why audit rows of another session are not drawn as those here; empty where they are."""
+        if facts.get("seed") != self.seed:
+            return "the other session was begun with another seed"
+        if table is None or table[0] != self.identities.packed()[0]:
+            return "the other session is about a table with other rows"
+        return ""
+
+    def _merged(self, event: Event, stem: str, shared_audit: bool) -> dict[str, Any]:
         who = event.annotator
         if who == self.journal.annotator:
             who = f"{who} ({stem})"
-        detail = {**event.detail, "merged": stem}
+        shared = shared_audit and is_of_audit(event)
         return {
             "kind": event.kind,
             "uuid": event.uuid,
             "row": event.row,
             "label": event.label,
-            "detail": detail,
+            "detail": {**event.detail, "merged": stem, "shared_audit": shared},
             "annotator": who,
             "time": event.time,
         }
@@ -633,31 +786,36 @@ class Session:
 
     def _pairs(self) -> list[tuple[int, str]]:
         """Places and labels to learn from; of those that were brought in at most some."""
-        found = [
-            (self._place[row], label, self.answers.standing[row].kind == "imported")
-            for row, label in self.answers.learned()
+        own = [
+            (number, self._place[row], label)
+            for row, (number, label) in self.answers.learned().items()
             if row in self._place
         ]
-        imported = [place for place, _, brought in found if brought]
-        if len(imported) > MOST_IMPORTED:
-            numbers = self.identities.random_numbers(self.seed)[imported]
-            kept = set(np.array(imported)[np.argsort(numbers)[:MOST_IMPORTED]].tolist())
-            found = [each for each in found if not each[2] or each[0] in kept]
+        found = sorted(own + self._imports())  # two parts that are sorted already
+        return [(place, label) for _, place, label in found]
+
+    def _imports(self) -> list[tuple[int, int, str]]:
+        """Labels that were brought in and are learned, with the numbers of their events."""
+        version, kept = self._kept_imports
+        if version == self.answers.imports_version:
+            return kept
+        kept = sorted(
+            (number, self._place[row], label)
+            for row, (number, label) in self.answers.learned_imports.items()
+            if row in self._place
+        )
+        if len(kept) > MOST_IMPORTED:
             note = (
-                f"of {len(imported):,} labels that were brought in, {MOST_IMPORTED:,} at random "
-                "are learned during the session; an exported model learns all"
+                f"of the labels that were brought in, {MOST_IMPORTED:,} at random are learned "
+                "during the session; an exported model learns all"
             )
             if note not in self.notes:
                 self.notes.append(note)
-        return [(place, label) for place, label, _ in found]
-
-    def _settled(self) -> set[int]:
-        """Rows that are not asked any more."""
-        return {
-            self._place[row]
-            for row, answer in self.answers.standing.items()
-            if row in self._place and answer.kind != "skip"
-        }
+            numbers = self._numbers[[place for _, place, _ in kept]]
+            some = np.sort(np.argsort(numbers, kind="stable")[:MOST_IMPORTED])
+            kept = [kept[each] for each in some.tolist()]
+        self._kept_imports = self.answers.imports_version, kept
+        return kept
 
     def _tell_learner(self, opening: bool = False) -> None:
         if not hasattr(self, "learner"):
@@ -669,7 +827,37 @@ class Session:
                 last = max(own, key=lambda event: event.number).detail
                 asked = sum(event.detail["walk"] == last["walk"] for event in own)
                 self.learner.go_to(last["walk"], last["at"] + 1, last["seen"] + 1, asked)
-        self.learner.update(self._pairs(), list(self.answers.labels), self._settled())
+        news, self._settled_news = self._settled_news, {}
+        self.learner.update(self._pairs(), list(self.answers.labels), news)
+
+    def guess_for(self, question: Question) -> Guess | None:
+        """What the model says of a row that is asked; None where it is not to be told.
+
+        There is none for rows that measure something, those of the audit, repeats and predicted
+        negatives, and for one in eight of those that the rule asks about: otherwise it would tell
+        which they are.
+        """
+        if question.why in (AUDIT, REPEAT, NEGATIVES):
+            return None
+        decoy = int(self._numbers[question.place] * 2**20) % _NO_GUESS_EVERY == 0
+        if question.why == "rule" and decoy:
+            return None
+        return self.guess(question.place)
+
+    def shown_history(self, place: int) -> list[Event]:
+        """The events of a row that may be shown now.
+
+        None while the row is asked, whyever that is, nor before an audit row was: what was said
+        before would tell that it is asked a second time, or what others say.
+        """
+        with self._mutex:
+            asked = any(
+                question.place == place and question.why in ("rule", AUDIT, REPEAT)
+                for question in self._questions.values()
+            )
+            if asked or self.answers.hidden(self.identities.row(place)):
+                return []
+            return self.history(place)
 
     def guess(self, place: int) -> Guess | None:
         """What the model says of a row; None before two classes have a label."""
@@ -707,8 +895,12 @@ class Session:
         return self._place.get(row)
 
     def standing(self, place: int) -> tuple[str, str | None] | None:
-        """What stands of a row: the kind of answer and the label; None where nothing does."""
-        found = self.answers.standing.get(self.identities.row(place))
+        """What stands of a row: the kind of answer and the label; None where nothing does.
+
+        Audit rows that were not asked yet have nothing, whatever others say of them.
+        """
+        row = self.identities.row(place)
+        found = None if self.answers.hidden(row) else self.answers.standing.get(row)
         return None if found is None else (found.kind, found.label)
 
     def history(self, place: int) -> list[Event]:
@@ -796,6 +988,7 @@ class Session:
                 audit_asked=asked,
                 audit_rows=self.audit_order.size,
                 next_look=next(each for each in upcoming if each > rows),
+                negatives=self._negatives(),
                 stopping=stopping,
                 oneself=self.answers.agreement_with_oneself(),
                 others=self.answers.agreement_on_audit(),
@@ -814,6 +1007,31 @@ class Session:
             self.identities.keys.view("S16"),
         )
         return int((~there).sum()), int(there.sum())
+
+
+def checked_label(text: str) -> str:
+    """A label without blanks around it; refused where it is empty or no name of a class."""
+    label = text.strip()
+    if not label or len(label) > _LONGEST_LABEL:
+        msg = f"{label[:60]!r}: a label of 1 to {_LONGEST_LABEL} characters is expected"
+        raise ValueError(msg)
+    return label
+
+
+def is_of_audit(event: Event) -> bool:
+    """Whether an event of another file answers a question of the audit that it was asked in."""
+    return event.detail.get("why") == AUDIT and (
+        "merged" not in event.detail or event.detail.get("shared_audit") is True
+    )
+
+
+def _name_of_import(source: str, row: RowKey, label: str, count: int) -> str:
+    """An identifier that everybody who brings in the same labels gives to the same event.
+
+    A source that changes its mind, and changes it back, has said something new each time.
+    """
+    name = f"{source}/{row[0].hex()}/{row[1]}/{label}"
+    return str(uuid5(NAMESPACE_URL, name) if not count else uuid5(NAMESPACE_OID, f"{count}/{name}"))
 
 
 def as_arrow(table: Any) -> Any:

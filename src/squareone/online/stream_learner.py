@@ -13,13 +13,22 @@ from sklearn.preprocessing import normalize
 
 from ..arrays import Array, blocks, square_length
 from ..errors import IllConditionedWarning, ScaleError
+from ..fitting.feature_scales import one_width_for_all, warn_of_stream_scales
 from ..fitting.status_warnings import WORTH_A_WARNING
 from ..kernels import Kernel, Linear
 from ..kernels.base import check_range
 from ..rows import rows_of
 from ..rows.checks import check_scale
 from .engines import Method
-from .first_rows import FirstRows, LearnedRows, medians, same_numbers, with_width
+from .first_rows import (
+    WIDTH_ROWS,
+    FirstRows,
+    LearnedRows,
+    medians,
+    same_numbers,
+    stacked,
+    with_width,
+)
 from .forms import choose_form, make_learners
 from .hierarchy import Hierarchy
 from .learners import Learners
@@ -142,6 +151,7 @@ class StreamLearner(Restorable):
         self.first_rows: FirstRows | None = None
         if medians(settings.kernel):
             self.first_rows = FirstRows(np.empty((0, d)), columns)
+        self._one_width = self.first_rows is None and one_width_for_all(self.kernel)
         self.changed()
 
     def _new_engine(self, columns: int) -> Any:
@@ -166,7 +176,11 @@ class StreamLearner(Restorable):
         """An empty memory of values, where probabilities are made of them."""
         if not isinstance(self.targets, ClassTargets):
             return None
-        return RecentValues(columns, exclusive=not self.targets.multilabel and columns > 1)
+        return RecentValues(
+            columns,
+            exclusive=not self.targets.multilabel and columns > 1,
+            offsets=not (self.settings.intercept and self.settings.method.every_row),
+        )
 
     # --- all or nothing ---
 
@@ -349,11 +363,30 @@ class StreamLearner(Restorable):
             self.weighted = True
         if self.first_rows is not None:
             self._adapt_width(X)
+        if self._one_width:
+            self._look_at_units(X)
         told = self._learn(X, Y, weights, known)
         if self.first_rows is not None:
             rows = LearnedRows(X, Y, weights, known)
             self.first_rows = self.first_rows.with_learned(rows)
         return told
+
+    def _look_at_units(self, X: Any) -> None:
+        """With a width that was given, say of the first hundred rows what is said of all of a fit.
+
+        Of rows that came one by one those are looked at that have become points.
+        """
+        rounds = self.engine.rounds
+        if not rounds < WIDTH_ROWS <= rounds + X.shape[0]:
+            return
+        rows = X[:WIDTH_ROWS]
+        if rounds and not isinstance(self.engine, Hierarchy):
+            rows = stacked(self.engine.learners.points.matrix(), rows)
+        self._warn_of_units(rows)
+
+    def _warn_of_units(self, rows: Any) -> None:
+        names = None if self.names is None else self.names.names
+        warn_of_stream_scales(self.kernel, rows, names)
 
     def _learn(self, X: Any, Y: Array, weights: Array | None, known: Array | None) -> Array:
         if known is None:
@@ -370,6 +403,8 @@ class StreamLearner(Restorable):
         assert self.first_rows is not None
         first = self.first_rows.with_rows(X)
         self.first_rows = None if first.complete else first
+        if first.complete:
+            self._warn_of_units(first.rows)
         kernel = with_width(self.settings.kernel, first.rows)
         if same_numbers(kernel, self.kernel):
             return
@@ -410,6 +445,8 @@ class StreamLearner(Restorable):
         for part, block in self._blocks(X, order):
             if self.first_rows is not None:
                 self._adapt_width(block)
+            if self._one_width:
+                self._look_at_units(block)
             truth = Y[part]
             told, wanted = self.engine.simulate(block, truth)
             margins[part], asked[part] = told, wanted

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..errors import MemoryLimitError
-from ..rows.block_sums import group_rows
+from ..rows.block_sums import HELD_SHARE, group_rows
 from ..solvers.contract import Task
 from ..solvers.few_centers.center_basis import MOST_BLOCK, block_rows
 from ..solvers.registry import SOLVERS
@@ -39,7 +39,8 @@ def on_workers(plan: Plan, workers: Sequence[tuple[int, float]], chunk: float) -
     """The plan with what it needs on the workers: threads and bytes of each.
 
     One that has too little memory is an error, which says what would fit. A worker that names no
-    limit is taken to have enough.
+    limit is taken to have enough. What may be kept between passes is counted where it has room, in
+    equal shares.
     """
     if not workers:
         return plan
@@ -48,6 +49,9 @@ def on_workers(plan: Plan, workers: Sequence[tuple[int, float]], chunk: float) -
     for need, (threads, limit) in zip(needs, workers, strict=True):
         if limit and need > limit:
             raise MemoryLimitError(_refusal(task, solver, threads, limit, chunk, need))
+    held, limits = SOLVERS[solver].held_bytes(task), [limit for _, limit in workers]
+    if held <= HELD_SHARE * sum(limits) or not min(limits):
+        needs = [need + held / len(workers) for need in needs]
     total = sum(threads for threads, _ in workers)
     several = len(workers) > 1
     text = (

@@ -18,6 +18,7 @@ from sklearn.base import clone
 
 from ..arrays import Array
 from ..tables.encoded_rows import rows_of_table
+from ..tables.settled_table import settled
 from ..tables.table_encoder import TableEncoder
 from .outer_errors import fitted_to
 
@@ -164,6 +165,7 @@ def compare(
     -----
     **Cost**: ``5 · repeats`` whole fits of every model.
     """
+    X = settled(X, "compare")
     splits = _folds(y, task, groups, repeats, seed)
     classes = np.unique(y) if task == "classification" else None
     losses = np.empty((len(splits), len(models)))

@@ -566,9 +566,5 @@ def _versions() -> str:
 
 
 def command_line(arguments: Sequence[str]) -> str:
-    """A command as it could be typed, with the names of files without their folders."""
-    shown = []
-    for each in arguments:
-        option, equals, value = each.partition("=") if each.startswith("-") else ("", "", each)
-        shown.append(f"{option}{equals}{os.path.basename(value) if os.sep in value else value}")
-    return shlex.join(["squareone", *shown])
+    """A command as it could be typed."""
+    return shlex.join(["squareone", *arguments])

@@ -19,6 +19,7 @@ from sklearn.base import clone
 from ..arrays import Array
 from ..rows.mapped_table import is_mapped
 from ..tables.encoded_rows import rows_of_table
+from ..tables.settled_table import settled
 from ..tables.table_encoder import TableEncoder
 
 __all__ = ["OuterErrors", "fitted_to", "left_out_errors", "outer_errors", "outer_folds"]
@@ -283,6 +284,7 @@ def outer_errors(
     -----
     **Cost**: five whole fits, or one beyond 5,000 rows.
     """
+    X = settled(X, type(estimator).__name__)
     folds, how = outer_folds(y, task, groups=groups, order=order, seed=seed)
     if is_mapped(X) and folds[0][0].size > _TREE_ROWS:
         how = f"{how}; boosted trees have learned from {_TREE_ROWS:,} of the other rows"

@@ -23,6 +23,9 @@ ARITY = 8
 # little beside the work on them; a power of two.
 _GROUP_NUMBERS, _FEWEST_ROWS, _MOST_ROWS, _SPARSE_ROWS = 8_388_608, 1024, 65_536, 16_384
 
+#: Share of the memory of the workers of a cluster that rows may take between passes.
+HELD_SHARE = 0.4
+
 #: Told how many rows have been summed.
 Watcher = Callable[[int], None]
 

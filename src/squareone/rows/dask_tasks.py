@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import dask.config
+import joblib
 import numpy as np
-from dask.base import compute, get_scheduler
+from dask.base import compute, get_scheduler, persist
 from dask.delayed import delayed
 
 from ..arrays import Array, blocks
@@ -158,6 +159,17 @@ def client() -> Any:
         return None
     found = getattr(get_scheduler(), "__self__", None)
     return found if isinstance(found, distributed.Client) else None
+
+
+def kept(tasks: Sequence[Any]) -> list[Any]:
+    """Tasks whose results stay where they are made, until nobody knows them any more."""
+    return list(persist(*tasks))
+
+
+def threads_together() -> int:
+    """Threads of all workers, or of this machine."""
+    there = workers()
+    return max(1, sum(threads for threads, _ in there) if there else joblib.cpu_count())
 
 
 def results_in_order(tasks: Sequence[Any], ahead: int | None = None) -> Iterator[Any]:

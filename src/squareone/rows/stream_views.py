@@ -60,6 +60,7 @@ class StreamedRows(Rows):
     def __init__(self, X: Stream) -> None:
         self.X = X
         self.sparse, self.by_tasks = X.sparse, X.by_tasks
+        self._held: Any = None
 
     @property
     def stored(self) -> int:
@@ -103,15 +104,19 @@ class StreamedRows(Rows):
     ) -> Iterator[tuple[slice, Any]]:
         """What ``ask`` answers of every block, and of what lies beside it, in order.
 
-        Where the rows are read by tasks it can be pickled.
+        No block lies in two groups. Where the rows are read by tasks ``ask`` can be pickled.
         """
+        if size is None and self._are_held:
+            yield from self._held.answers(ask, beside)
+            return
         size = size or self._size()
         if self.by_tasks:
             from .dask_tasks import answers_of_tasks  # imported late: Dask is an extra
 
             yield from answers_of_tasks(self, ask, beside, size)
             return
-        for rows, block in self.row_blocks(size):
+        # as tasks would: what is computed of a block may depend on where it ends
+        for rows, block in self.row_blocks(size, group_rows(self.shape[1], self.sparse)):
             yield rows, ask(block, *some_of(beside, rows))
 
     def filled(
@@ -131,7 +136,47 @@ class StreamedRows(Rows):
 
     def _summed(self, ask: Callable[..., Array], *beside: Array | None) -> Array:
         """The sum of the answers, in float64."""
-        return self.sum_over_blocks(partial(AddedUp, ask), beside, size=self._size())
+        return self.summed(partial(AddedUp, ask), beside)
+
+    def summed(self, start: Start, beside: Sequence[Array | None] = ()) -> Array:
+        """The sum that ``start()`` accumulates over all rows, in blocks of a length of their own.
+
+        Rows that were prepared are asked where they are held.
+        """
+        if self._are_held:
+            return self._held.sum(start, beside)
+        return self.sum_over_blocks(start, beside, size=self._size())
+
+    @property
+    def _are_held(self) -> bool:
+        return self._held is not None and self._held.there
+
+    def prepare(self, budget: float) -> float:
+        """Let the workers of Dask hold them as they are asked for, if they have room.
+
+        Other streams are read in every pass.
+        """
+        if not self.by_tasks or self._held is not None:
+            return budget
+        from .held_groups import HeldGroups, itself  # imported late: Dask is an extra
+
+        # of a sparse number its place is stored, too
+        needed = self.stored * (self.dtype.itemsize + 4.0 * self.sparse) + 8.0 * self.shape[0]
+        self._held = HeldGroups.of(self, self._size(), needed, budget, itself)
+        return budget
+
+    def held(
+        self, size: int, needed: float, make: Callable[..., Any], beside: Sequence[Array | None]
+    ) -> Any:
+        """What is made of every block, held by the workers of Dask for several questions.
+
+        None where these have not ``needed`` bytes to spare, or where there is no cluster.
+        """
+        if not self.by_tasks:
+            return None
+        from .held_groups import HeldGroups  # imported late: Dask is an extra
+
+        return HeldGroups.of(self, size, needed, 0.0, make, beside)
 
     def dense(self) -> Array:
         return self.filled(methodcaller("dense"))

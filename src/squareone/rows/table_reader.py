@@ -161,7 +161,7 @@ def read_table(
     Examples
     --------
     >>> import io
-    >>> from squareone.rows.table_reader import read_table
+    >>> from squareone.tables import read_table
     >>> file = read_table(io.BytesIO(b"town;rent\nRome;12,5\nBari;7,0\n"))
     >>> file.said()
     'semicolons between columns, utf-8, decimal commas'

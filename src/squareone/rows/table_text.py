@@ -32,7 +32,6 @@ _NUMBER = re.compile(r"\s*[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?\s*")
 _COMMA = re.compile(r"\s*[+-]?\d+,\d+([eE][+-]?\d+)?\s*")
 _THOUSANDS = re.compile(r"\s*[+-]?\d{1,3}(,\d{3})+\s*")
 _POINT = re.compile(r"\s*[+-]?\d*\.\d+([eE][+-]?\d+)?\s*")
-# Codes such as 02139, of which a number would lose the zero.
 _CODE = re.compile(r"\s*0\d+\s*")
 # A share of rows that have to agree on a number of columns.
 _AGREE = 0.8
@@ -209,7 +208,7 @@ def _header_lines(cells: list[list[str]], source: str, decimal: str) -> int:
     later = _numeric_columns(cells[2:], len(first))
     if len(cells) > 3 and len(later) > 1 and len(second) == len(first):
         odd = [j for j in later if second[j].strip() and not _is_number(second[j])]
-        gaps = {cell.strip().lower() for j in odd for cell in [second[j]]} <= _GAPS
+        gaps = {cell.strip().lower() for j in odd for cell in [second[j]]} <= GAPS
         if len(odd) >= max(2, len(later) / 2) and not gaps:
             raise TableFileError(
                 source,
@@ -222,15 +221,21 @@ def _header_lines(cells: list[list[str]], source: str, decimal: str) -> int:
     return 1
 
 
-#: Texts that stand for a gap, in small letters; pyarrow's own.
-_GAPS = {"", "na", "n/a", "nan", "null", "none", "#n/a", "-nan", "#na", "-"}
+_WORDS_OF_GAPS = ("na", "n/a", "n.a.", "nan", "-nan", "null", "none", "#n/a", "#na")
+#: Texts that stand for a gap among numbers, in small letters; pyarrow's own, and usual ones.
+GAPS = frozenset(("", *_WORDS_OF_GAPS, "?", "-", "--", "–", "—", ".", ".."))
+
+
+def is_code(text: str) -> bool:
+    """Whether a text is a code such as 02139, of which a number would lose the zero."""
+    return _CODE.fullmatch(text) is not None
 
 
 def _numeric_columns(rows: list[list[str]], width: int) -> list[int]:
     """Columns that have numbers and nothing else."""
     found = []
     for j in range(width):
-        values = [row[j] for row in rows if j < len(row) and row[j].strip().lower() not in _GAPS]
+        values = [row[j] for row in rows if j < len(row) and row[j].strip().lower() not in GAPS]
         if values and all(map(_is_number, values)):
             found.append(j)
     return found
@@ -259,7 +264,7 @@ def _codes(names: Sequence[str], body: list[list[str]]) -> tuple[str, ...]:
     return tuple(
         name
         for j, name in enumerate(names)
-        if any(j < len(row) and _CODE.fullmatch(row[j]) for row in body)
+        if any(j < len(row) and is_code(row[j]) for row in body)
     )
 
 

@@ -340,7 +340,7 @@ class Factor(ABC):
     def of_some_rows(self, Y: Array, some: Array, most_centers: int) -> Factor | None:
         """The rows ``some`` (s,), ascending, alone, for targets (s, t), by some of the centers.
 
-        None where coefficients do not belong to centers.
+        Where there are no centers by their features; None where these are not known.
         """
         return None
 

@@ -104,6 +104,8 @@ class Solver:
         Whether leverages near one lose digits.
     sum_numbers : callable
         Numbers in a sum over rows, of which there is one for each thread of a worker.
+    held_bytes : callable
+        What all workers together keep between passes, where they have room for it.
     trial : callable
         What the search for a width scores, given a rectangle and the targets.
     """
@@ -132,6 +134,7 @@ class Solver:
     is_safe: Callable[[SymmetricSystem, float], bool] | None = None
     leverages_by_difference: bool = False
     sum_numbers: Callable[[Task], float] = lambda task: 0.0
+    held_bytes: Callable[[Task], float] = lambda task: 0.0
     trial: Callable[[RectangleFactor, Array], Factor] = lambda rectangle, Y: rectangle
 
     @property
@@ -176,6 +179,7 @@ SOLVERS: dict[str, Solver] = {
             leverages_by_difference=True,
             # and those to which a block is dealt
             sum_numbers=lambda task: task.d**2 + min(16.0 * task.d**2, 4e6),
+            held_bytes=lambda task: float(task.n) * task.d * task.itemsize,
         ),
         Solver(
             "svd",
@@ -245,6 +249,8 @@ SOLVERS: dict[str, Solver] = {
             likelihood=False,
             alpha_zero=False,
             taken_unasked="sparse",
+            sum_numbers=lambda task: float(task.d) * task.t,
+            held_bytes=lambda task: task.row_bytes,
             # products with sparse rows go through memory: exact flops are that much faster
             exchange=Exchange(
                 1e10,

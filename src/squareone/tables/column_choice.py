@@ -28,11 +28,18 @@ from .column_parts import (
     TrueFalse,
     numbers_of,
 )
-from .columns import Column, as_content, check_size, parsed_numbers, parsed_times
+from .columns import (
+    Column,
+    alone_no_word,
+    as_content,
+    check_size,
+    parsed_numbers,
+    parsed_times,
+)
 from .number_scaling import NumberScaling
 from .target_means import level_means
 
-__all__ = ["ChoiceRules", "EncodedColumn", "Unseen", "choose"]
+__all__ = ["ChoiceRules", "EncodedColumn", "Unseen", "choose", "stays_words"]
 
 # A share of different texts that makes an identifier of them, with so many rows at least.
 _DIFFERENT, _FEWEST = 0.9, 10
@@ -243,13 +250,24 @@ def _typed(column: Column) -> tuple[Column, str]:
         whole = all(map(_INTEGER.fullmatch, column.levels))
         if whole and len(set(map(int, column.levels))) > np.unique(numbers.values[~gaps]).size:
             return column, "integers that are no longer apart in float64"
-        return replace(numbers, whole=whole), "as text"
-    times = parsed_times(column)
+        if not column.settled:
+            return replace(numbers, whole=whole), "as text"
+    times = None if column.settled else parsed_times(column)
     if times is not None:
         return times, "as text"
     if all(map(_FORMATTED.fullmatch, column.levels)):
         return column, f"not numbers, as {column.levels[0]!r} is none for Python"
     return column, ""
+
+
+def stays_words(column: Column) -> bool:
+    """Whether a column of words has levels of which alone it would be numbers, dates or booleans.
+
+    **Cost**: one call of ``float`` for every level.
+    """
+    if column.content != "words" or column.declared or _typed(column)[0].content != "words":
+        return False
+    return any(map(alone_no_word, column.levels))
 
 
 def _identifier(column: Column) -> str:

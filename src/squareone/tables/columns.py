@@ -35,17 +35,22 @@ from ..errors import CellError
 from ..rows.checks import is_dask, refuse_masked
 
 __all__ = [
+    "MARK_OF_WORDS",
     "Column",
     "Table",
+    "alone_no_word",
     "as_content",
     "check_size",
     "columns_of",
     "parsed_numbers",
     "parsed_times",
+    "with_zone",
 ]
 
 # Numbers beyond this are refused with the infinite ones: their squares, and sums, would be.
 LARGEST = 1e300
+#: In the metadata of a field of an Arrow table: what is there are words, whatever it looks like.
+MARK_OF_WORDS = b"squareone words"
 # Every integer up to this is a number of float64.
 _ALL_INTEGERS = 2.0**53
 _NO_TIME = np.iinfo(np.int64).min  # NaT as an integer
@@ -80,6 +85,8 @@ class Column:
         Whether times came with a time zone.
     declared : bool
         Whether words were called categories by whoever made the table: they stay words.
+    settled : bool
+        Whether the rows of a larger table have shown that these are words.
     integers : tuple of int or None
         Of numbers: the rows themselves, where float64 does not have all of them; None for a gap.
     """
@@ -92,6 +99,7 @@ class Column:
     whole: bool = False
     zoned: bool = False
     declared: bool = False
+    settled: bool = False
     integers: tuple[int | None, ...] | None = None
 
     @property
@@ -177,7 +185,8 @@ def columns_of(X: Any, owner: str) -> Table:
     **Cost**: none for what has columns; a pass over lists of rows.
     """
     refuse_dask(X, owner)
-    table = _table(X)
+    # a table that says of itself what its columns are
+    table = X.columns(owner) if hasattr(X, "settled_words") else _table(X)
     for count, what in ((table.n, "sample"), (table.d, "feature")):
         if count == 0:
             msg = (
@@ -218,7 +227,7 @@ def _table(X: Any) -> Table:
         raise TypeError(msg)
     if pyarrow is not None and isinstance(X, pyarrow.Table | pyarrow.RecordBatch):
         names = X.schema.names
-        return Table(X.num_rows, X.num_columns, names, lambda j, name: _of_arrow(name, X.column(j)))
+        return Table(X.num_rows, X.num_columns, names, lambda j, name: _of_field(name, X, j))
     array = X if isinstance(X, np.ndarray) else _array_of(X)
     if array.ndim != 2:
         msg = (
@@ -318,6 +327,13 @@ def _of_polars(name: str, series: Any) -> Column:
     if dtype in (polars.Categorical, polars.Enum):
         return replace(_of_objects(name, series.cast(polars.String).to_list()), declared=True)
     return _of_objects(name, series.to_list())
+
+
+def _of_field(name: str, X: Any, place: int) -> Column:
+    column = _of_arrow(name, X.column(place))
+    if MARK_OF_WORDS not in (X.schema.field(place).metadata or {}):
+        return column
+    return replace(column if column.content == _WORDS else column.as_words(), declared=True)
 
 
 def _of_arrow(name: str, values: Any) -> Column:
@@ -528,14 +544,15 @@ def parsed_times(column: Column) -> Column | None:
     found = _parsed(column, _time, np.datetime64("NaT", "us"), _TIMES)
     if found is None:
         return None
-    zoned = np.array([*map(_with_zone, column.levels), False])[column.values][~column.gaps]
+    zoned = np.array([*map(with_zone, column.levels), False])[column.values][~column.gaps]
     if zoned.any() and not zoned.all():
         row = int(np.flatnonzero(~column.gaps)[np.argmax(zoned != zoned[0])])
         _refuse_zones(column.name, bool(zoned[0]), column.shown(row), row)
     return replace(found, zoned=bool(zoned.any()))
 
 
-def _with_zone(level: str) -> bool:
+def with_zone(level: str) -> bool:
+    """Whether an ISO time has a time zone."""
     return level.strip()[-1] == "Z" or bool(re.search(r":\d{2}.*[+-]", level))
 
 
@@ -547,6 +564,11 @@ def _time(text: str) -> datetime | None:
     except ValueError:
         return None
     return found.astimezone(UTC).replace(tzinfo=None) if found.tzinfo else found
+
+
+def alone_no_word(level: str) -> bool:
+    """Whether a column of this level alone would be numbers, dates or booleans."""
+    return _number(level) is not None or _time(level) is not None or level in ("True", "False")
 
 
 def _parsed(column: Column, parse: Callable[[str], Any], gap: Any, content: str) -> Column | None:

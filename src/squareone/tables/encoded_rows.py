@@ -15,10 +15,11 @@ from sklearn.base import clone
 
 from ..arrays import Array
 from ..errors import EmptyColumnWarning, IdentifierWarning
-from ..fitting.kernel_choice import Preparation
+from ..fitting.kernel_choice import Preparation, PreparedRows
 from ..rows import Stream
 from ..rows.mapped_table import is_mapped, map_rows
 from ..rows.stream import Blocks
+from .settled_table import SettledTable
 from .table_encoder import NothingToEncodeError, TableEncoder
 
 # Rows of a mapped table that are taken into memory.
@@ -78,15 +79,18 @@ class EncodedRows:
         found[others] = transformed(self.encoder, rows_of_table(self.X, others))
         return found
 
-    def of_part(self, encoder: TableEncoder, train: Array, test: Array) -> tuple[Array, Array]:
-        """Rows ``train`` (a,) and ``test`` (b,), encoded by what the former teach."""
+    def of_part(self, encoder: TableEncoder, train: Array, test: Array) -> PreparedRows:
+        """Rows ``train`` (a,) and ``test`` (b,), encoded by what the former teach.
+
+        The encoder comes along; where nothing varies in these rows it has not learned anything.
+        """
         encoder = clone(encoder)
         try:
             learned = self._fit_transform(encoder, train)
         except NothingToEncodeError:  # what varies does so in the rows that are left out
             nothing = np.zeros((train.size + test.size, 1), np.dtype(encoder.dtype))
-            return nothing[: train.size], nothing[train.size :]
-        return learned, transformed(encoder, rows_of_table(self.X, test))
+            return PreparedRows(nothing[: train.size], nothing[train.size :], clone(encoder))
+        return PreparedRows(learned, transformed(encoder, rows_of_table(self.X, test)), encoder)
 
     def _fit_transform(self, encoder: TableEncoder, rows: Any) -> Array:
         some = self.X if isinstance(rows, slice) else rows_of_table(self.X, rows)
@@ -104,7 +108,7 @@ class _ByEncoder(Preparation):
         self.encoder = encoder
         self.numbers = rows
 
-    def rows(self, train: Array, test: Array) -> tuple[Array, Array]:
+    def rows(self, train: Array, test: Array) -> PreparedRows:
         """By an encoder of the training rows."""
         return self.whole.of_part(self.encoder, self.numbers[train], self.numbers[test])
 
@@ -171,6 +175,8 @@ def transformed(encoder: TableEncoder, X: Any) -> Array:
 
 def rows_of_table(X: Any, rows: Array) -> Any:
     """Some rows of a table, of the same kind."""
+    if isinstance(X, SettledTable):
+        return SettledTable(rows_of_table(X.X, rows), X.settled_words)
     if hasattr(X, "iloc"):
         return X.iloc[rows]
     if hasattr(X, "take") and hasattr(X, "schema"):  # an Arrow table

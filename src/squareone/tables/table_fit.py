@@ -15,8 +15,9 @@ from sklearn.utils.validation import check_is_fitted
 from ..arrays import Array
 from ..estimators.base import RegularisedLeastSquares
 from ..estimators.validation import is_precomputed
-from ..fitting.kernel_choice import POOL_ROWS
+from ..fitting.kernel_choice import POOL_ROWS, FoldModel
 from ..fitting.learned_kernel import kernel_search
+from ..fitting.learned_kernel_state import models_for_file
 from ..fitting.request import FitRequest, KernelSearch
 from ..fitting.result import FitResult
 from ..kernels.gradients import mean_squares
@@ -28,6 +29,7 @@ from ..rows import Stream
 from ..rows.mapped_table import is_mapped
 from .columns import refuse_dask
 from .encoded_rows import EncodedRows, EncodedTable, rows_of_table, transformed
+from .settled_table import settled
 from .table_encoder import TableEncoder
 
 #: Scalings that are tried where no encoder is given, by the number of their preparation.
@@ -69,7 +71,7 @@ def request_of(
     """The request of a fit to a table; its rows stand in for those of the encoder to be chosen."""
     if not get_config()["skip_parameter_validation"]:
         estimator._validate_params()
-    X = table_in_memory(X, type(estimator).__name__)
+    X = settled(table_in_memory(X, type(estimator).__name__), type(estimator).__name__)
     encoders = encoders_of(estimator, task)
     stand_in = clone(encoders[0]).set_params(many_levels="hash")
     rows: Any = None
@@ -179,14 +181,24 @@ def tags_of_tables(tags: Any) -> Any:
     return tags
 
 
+def rows_of_fold(X: Any, fold: FoldModel, dtype: np.dtype) -> Array:
+    """New rows (m, k) of a table as the model of a fold takes them."""
+    assert fold.rows is not None
+    if not hasattr(fold.prepared_by, "columns_"):  # what varies does so in the fold alone
+        return np.zeros((len(X), fold.rows.shape[1]), dtype)
+    return transformed(fold.prepared_by, X).astype(dtype, copy=False)
+
+
 def table_state(estimator: Any) -> dict[str, Any]:
     """What a file has beside the fit."""
     names = getattr(estimator, "feature_names_in_", None)
+    learned = estimator._recorded().learned
     return {
         "n_features_in": estimator.n_features_in_,
         "feature_names_in": None if names is None else names.tolist(),
         "encoder": estimator.encoder_,
         "importances": estimator.feature_importances_,
+        "fold_encoders": [model.prepared_by for model in models_for_file(learned)],
     }
 
 
@@ -205,5 +217,21 @@ def restore_table(estimator: Any, found: Fields, d: int) -> None:
         if names != getattr(encoder, "feature_names_in_", np.empty(0)).tolist():
             refuse(found.where, "the names of columns are not those of the encoder")
         estimator.feature_names_in_ = np.array(names, dtype=object)
+    _restore_folds(estimator._recorded().learned.models, found)
     shape = (estimator.n_features_in_,)
     estimator.feature_importances_ = found.array("importances", shape, (np.float64,), least=0.0)
+
+
+def _restore_folds(models: list[FoldModel], found: Fields) -> None:
+    """Give every model of a fold the encoder of its rows."""
+    encoders = found.take("fold_encoders", list)
+    if len(encoders) != len(models):
+        refuse(found.where, f"{len(encoders)} encoders of folds for {len(models)} models")
+    for number, (model, encoder) in enumerate(zip(models, encoders, strict=True)):
+        where = f"{found.where}.fold_encoders.{number}"
+        if not isinstance(encoder, TableEncoder) or model.rows is None:
+            refuse(where, "an encoder, and a model with rows by it, are expected")
+        k = encoder.output_columns_.size if hasattr(encoder, "columns_") else 1
+        if model.rows.shape[1] != k:
+            refuse(where, f"it has {k} outputs, and rows of its model {model.rows.shape[1]}")
+        models[number] = replace(model, prepared_by=encoder)

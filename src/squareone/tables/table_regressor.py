@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from functools import partial
 from typing import Any, ClassVar, Self
 
 from ..arrays import Array
 from ..estimators import RLSRegressor
+from ..fitting.kernel_choice import FoldModel
 from ..fitting.request import FitRequest
 from ..fitting.result import FitResult
 from ..kernels import Kernel
@@ -17,7 +20,9 @@ from .table_fit import (
     remember_encoder,
     request_of,
     restore_table,
+    rows_of_fold,
     search_of,
+    table_in_memory,
     table_state,
     tags_of_tables,
 )
@@ -214,8 +219,8 @@ class TableRegressor(RLSRegressor):
         coverage : float, default=0.9
         method : {"adaptive", "jackknife", "jackknife+", "minmax", "gaussian"}, default="adaptive"
             See :meth:`squareone.RLSRegressor.predict_interval`. ``"jackknife+"`` and ``"minmax"``
-            are refused where fewer than half of the rows are outside of those that the kernel was
-            chosen from: the models without a row have an encoder each.
+            read the models of five folds, each with its own encoder and metric (the CV+), unless
+            half of the rows or more are outside of those that the kernel was chosen from.
         loo_rows : int, "auto" or None, default="auto"
         bounds : tuple of (low, high), default=None
             The least and the greatest target there can be, either may be None.
@@ -228,7 +233,9 @@ class TableRegressor(RLSRegressor):
         -----
         From left-out values of encoders and metrics that have not seen the row.
 
-        **Cost**: for the default a prediction, once the size of errors is learned.
+        **Cost**: for the default a prediction, once the size of errors is learned. The models of
+        the folds keep their rows as they were encoded, four times those of the kernel's choice, in
+        files too unless these are more than 32 MiB.
 
         Examples
         --------
@@ -253,6 +260,10 @@ class TableRegressor(RLSRegressor):
     _rows = encoded_rows
     _features_state = table_state
     _restore_features = restore_table
+
+    def _rows_of_folds(self, X: Any) -> Callable[[FoldModel], Array]:
+        X = table_in_memory(X, type(self).__name__)
+        return partial(rows_of_fold, X, dtype=self._recorded().model.dtype)
 
     def __sklearn_tags__(self) -> Any:
         return tags_of_tables(super().__sklearn_tags__())

@@ -11,6 +11,7 @@ from ..arrays import Array
 from ..errors import TableFileError
 from ..rows.column_problems import refuse_missing
 from ..rows.table_reader import TableFile
+from .columns import LARGEST
 
 __all__ = ["TargetColumn", "check_finite", "target_of"]
 
@@ -115,18 +116,18 @@ def target_of(file: TableFile, name: str, task: str = "auto") -> TargetColumn:
 
 
 def check_finite(file: TableFile, name: str) -> None:
-    """Refuse infinite numbers in a column of a table."""
+    """Refuse infinite numbers in a column of a table, and those whose squares would be."""
     import pyarrow
     from pyarrow import compute
 
     column = file.table.column(name)
     if not pyarrow.types.is_floating(column.type):
         return
-    wrong = compute.is_inf(column).to_numpy()
+    wrong = compute.greater(compute.abs(column), LARGEST).to_numpy()
     row = int(np.argmax(wrong == True))  # noqa: E712  # nulls are None
     if len(wrong) and wrong[row]:
         raise file.error(
-            "finite numbers are expected",
+            f"finite numbers are expected, of at most {LARGEST:g}",
             "write a number, or leave the cell empty where there is none",
             row=row,
             column=name,

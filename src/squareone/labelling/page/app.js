@@ -7,8 +7,10 @@ const AHEAD = 3; // rows that are fetched before they are wanted
 const LOOK_AGAIN = 400; // milliseconds, where the learner looks for a row
 const FOLDED = 1500; // characters from which a text is folded
 
+const NO_GUESS = 'There is no guess for this row: some rows have none, so that you do not see which of them measure, and none has one before two classes have a label.';
+
 const at = (name) => document.getElementById(name);
-const state = { labels: [], keys: [], ahead: [], shown: null, pause: null, given: 0, counts: {}, rows: 0, fetching: false, auditOnly: false, timer: null, exports: [] };
+const state = { labels: [], keys: [], ahead: [], shown: null, pause: null, given: 0, counts: {}, rows: 0, fetching: false, auditOnly: false, negatives: null, aside: [], timer: null, exports: [] };
 const outbox = new Outbox(showSaved);
 
 // --- what is shown ---
@@ -50,7 +52,7 @@ function showPause() {
   const pause = state.pause ?? { kind: 'looking', text: 'One moment.' };
   at('pause-name').textContent = PAUSES[pause.kind];
   at('pause-text').textContent = pause.text;
-  at('pause-do').hidden = pause.kind !== 'ended' || state.auditOnly;
+  at('pause-do').hidden = pause.kind !== 'ended' || state.auditOnly || state.negatives !== null;
   at('spoken').textContent = pause.text;
 }
 
@@ -103,7 +105,7 @@ async function fetchAhead() {
   clearTimeout(state.timer);
   state.fetching = true;
   try {
-    const found = await post('next', { wanted: AHEAD - state.ahead.length, audit_only: state.auditOnly });
+    const found = await post('next', { wanted: AHEAD - state.ahead.length, audit_only: state.auditOnly, negatives_of: state.negatives });
     state.ahead.push(...found.questions);
     state.pause = found.pause;
     if (found.failed) complain(found.failed);
@@ -176,6 +178,31 @@ async function open(row, why) {
   }
 }
 
+// Rows that the model predicts as something else than a class, until somebody goes back.
+async function beginNegatives(label) {
+  at('progress').close();
+  try {
+    await post('negatives', { label });
+    if (state.negatives === null) state.aside = [state.shown, ...state.ahead].filter((each) => each !== null);
+    change({ negatives: label, ahead: [] });
+    at('mode').hidden = false;
+    at('mode-text').textContent = `Rows at random that the model predicts as something else than ${label}. They say what it misses, and are no part of the accuracy.`;
+  } catch (error) {
+    complain(error.message);
+  }
+}
+
+function endNegatives() {
+  at('mode').hidden = true;
+  change({ negatives: null, ahead: [...state.aside, ...[state.shown, ...state.ahead].filter((each) => each !== null)] });
+  state.aside = [];
+}
+
+function change(mode) {
+  Object.assign(state, mode, { pause: null, shown: null });
+  advance();
+}
+
 async function guess() {
   const question = state.shown;
   if (question === null) return;
@@ -184,7 +211,7 @@ async function guess() {
     const found = await get('guess', { question: question.question, row: question.row });
     said = found.guess
       ? `The model guesses ${found.guess.label}, with probability ${found.guess.probability.toFixed(2)}.`
-      : 'The model has learned too little to guess: labels of two classes are needed.';
+      : NO_GUESS;
   } catch (error) {
     said = error.message;
   }
@@ -225,9 +252,10 @@ async function search() {
 // --- panels and keys ---
 
 async function panel(name) {
+  for (const said of at(name).querySelectorAll('[role=alert]')) said.remove(); // of another row
   at(name).showModal();
   try {
-    if (name === 'progress') await showProgress(at('figures'));
+    if (name === 'progress') await showProgress(at('figures'), { search: () => { at('progress').close(); panel('search'); }, negatives: beginNegatives });
     if (name === 'review') await showReview(at('conflicts'), at('suspects'), (row) => open(row, 'review'));
     if (name === 'files') showFiles(at('exports'), at('export-said'), state.exports);
     if (name === 'past') await showHistory(at('events'), state.shown.row);
@@ -274,6 +302,7 @@ function listen() {
   const clicks = { skip: commands.s, cannot: commands.d, undo, 'ask-guess': guess, unfold, add: () => panel('new-label'), 'add-label': addLabel, history: () => state.shown && panel('past') };
   for (const [name, action] of Object.entries(clicks)) at(name).addEventListener('click', action);
   at('audit-only').addEventListener('click', () => { state.auditOnly = true; state.pause = null; showPause(); fetchAhead(); });
+  at('end-mode').addEventListener('click', endNegatives);
   at('open-row').addEventListener('click', () => open(at('number').value.trim(), 'link'));
   at('words').addEventListener('input', () => { clearTimeout(search.timer); search.timer = setTimeout(search, 250); });
   for (const [field, action] of [['words', search], ['number', () => at('open-row').click()], ['label-name', addLabel]]) {

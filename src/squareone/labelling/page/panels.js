@@ -23,7 +23,7 @@ function table(heads, rows) {
   const body = made.createTBody();
   rows.forEach((cells) => {
     const row = body.insertRow();
-    cells.forEach((text) => { row.insertCell().textContent = text; });
+    cells.forEach((cell) => row.insertCell().append(cell));
   });
   const wide = element('div', undefined, { className: 'wide' });
   wide.append(made);
@@ -59,16 +59,48 @@ function stoppingOf(found) {
   return said;
 }
 
-export async function showProgress(panel) {
+// What a class with too few audit rows can be looked at by: neither is part of the audit.
+function rareOf(label, actions) {
+  const cell = element('span', 'fewer than ten audit rows: ');
+  const search = element('button', 'Search for it', { type: 'button', className: 'quiet' });
+  const negatives = element('button', 'Audit of predicted negatives', { type: 'button', className: 'quiet' });
+  search.setAttribute('aria-label', `Search for ${label}`);
+  negatives.setAttribute('aria-label', `Audit of predicted negatives of ${label}`);
+  search.addEventListener('click', () => actions.search());
+  negatives.addEventListener('click', () => actions.negatives(label));
+  cell.append(search, ' ', negatives);
+  return cell;
+}
+
+function negativesOf(each) {
+  const about = `rows at random of those without a label that the model with ${many(each.labels)} labels predicted as something else than ${each.label}`;
+  if (!each.rows) return [`${each.asked} of ${each.drawn} ${about} were asked; what they say is told from 25 on.`];
+  const said = [];
+  if (each.share) {
+    const [share, low, high] = each.share;
+    said.push(`Of ${each.known} ${about}, ${each.found} are ${each.label}: ${percent(share)}, between ${percent(low)} and ${percent(high)}. That is the share that this model misses among such rows; it is no part of the accuracy or of F.`);
+  }
+  if (each.known < each.rows) {
+    const [share, low, high] = each.share_of_all;
+    said.push(`With the ${each.rows - each.known} of them that were skipped or could not be told counted as ${each.label}: ${percent(share)}, between ${percent(low)} and ${percent(high)}.`);
+  }
+  return said;
+}
+
+export async function showProgress(panel, actions) {
   panel.replaceChildren(element('p', 'Looking …'));
   const found = await get('figures');
   const parts = [element('h3', 'How often it is right')];
   accuracyOf(found).forEach((text) => parts.push(element('p', text)));
   if (found.audit) {
     const rows = found.audit.classes.map((each) => (each.f === null
-      ? [each.label, 'fewer than ten audit rows: search for it', '']
+      ? [each.label, rareOf(each.label, actions), '']
       : [each.label, each.f.toFixed(2), `${each.interval[0].toFixed(2)} to ${each.interval[1].toFixed(2)}`]));
     parts.push(table(['Class', 'F', 'Between'], rows));
+  }
+  if (found.negatives.length) {
+    parts.push(element('h3', 'What it misses'));
+    found.negatives.flatMap(negativesOf).forEach((text) => parts.push(element('p', text)));
   }
   parts.push(element('h3', 'What more labels would change'));
   stoppingOf(found).forEach((text) => parts.push(element('p', text)));
@@ -107,12 +139,13 @@ export async function showReview(conflicts, suspects, choose) {
 }
 
 export async function showHistory(list, row) {
+  list.replaceChildren();
   const found = await get('history', { row });
   list.replaceChildren(...found.events.map((each) => {
     const when = new Date(1000 * each.time).toLocaleString();
     return element('li', `${when}: ${kinds[each.kind] ?? each.kind}${each.label ? ` ${each.label}` : ''} (${each.annotator})`);
   }));
-  if (!found.events.length) list.replaceChildren(element('li', 'Nothing was said of this row yet.'));
+  if (!found.events.length) list.replaceChildren(element('li', 'Nothing to show: what was said of a row is shown once it is answered.'));
 }
 
 // --- files ---

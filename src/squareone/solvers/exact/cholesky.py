@@ -232,6 +232,11 @@ class CholeskyFactor(Factor):
             return SpectralFactor(DualFeatures.of(system.rows, Y, self.weighting))
         return None
 
+    def of_some_rows(self, Y: Array, some: Array, most_centers: int) -> Factor | None:
+        """By an eigendecomposition of their own."""
+        system = self.system.of_some_rows(Y, some)
+        return None if system is None else SpectralFactor(system)
+
     @property
     def takes_rows(self) -> bool:  # type: ignore[override]
         return self.system.takes_rows

@@ -6,6 +6,7 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from copy import copy
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -13,9 +14,9 @@ import numpy as np
 from ...arrays import Array, unit_near
 from ...kernels import Linear
 from ...kernels.tiles import kernel_matrix, kernel_rectangle
-from ...rows import DenseRows, Rows, rows_of
+from ...rows import DenseRows, Rows, StreamedRows, rows_of
 from ...rows.base import row_blocks
-from ...rows.block_sums import group_rows
+from ...rows.block_sums import Accumulator, group_rows
 from ..basis_factor import BasisFactor
 from .symmetric_system import SymmetricSystem
 from .weighting import Weighting
@@ -44,8 +45,8 @@ class CentredRows:
 
     @classmethod
     def of(cls, X: Any, weighting: Weighting) -> CentredRows:
-        """Of an array (n, d) or a CSR matrix."""
-        rows = rows_of(X)
+        """Of rows, an array (n, d) or a CSR matrix."""
+        rows = X if isinstance(X, Rows) else rows_of(X)
         mean, shift = weighting.mean(rows), np.zeros(rows.shape[1])
         if weighting.direction is not None:
             constants = rows.constants()  # such a feature is centred to zero, not to rounding
@@ -56,6 +57,11 @@ class CentredRows:
                 rows = rows.shifted(shift)
                 mean = weighting.mean(rows)
         return cls(rows, weighting, mean, unit_near(rows.peak()), shift)
+
+    def restricted(self, some: Array) -> CentredRows:
+        """Of the rows ``some`` (s,) alone: as if there had never been others."""
+        own = CentredRows.of(self.rows[some], self.weighting.restricted(some))
+        return replace(own, shift=own.shift + self.shift, occupied=self.occupied, width=self.width)
 
     @property
     def alpha_units(self) -> tuple[float, ...]:
@@ -92,8 +98,8 @@ class CentredRows:
             rows=self.rows.columns(occupied),
             mean=self.mean[occupied],
             shift=self.shift[occupied],
-            occupied=occupied,
-            width=self.shape[1],
+            occupied=occupied if self.occupied is None else self.occupied[occupied],
+            width=self.width or self.shape[1],
         )
 
     def owned(self) -> CentredRows:
@@ -132,6 +138,40 @@ class CentredRows:
         if self.unit != 1.0:
             result *= result.dtype.type(1.0 / self.unit)
         return result
+
+    @property
+    def read(self) -> bool:
+        """Whether a product with all rows is a pass over what has to be read."""
+        return isinstance(self.rows, StreamedRows)
+
+    def normal_products(self, V: Array) -> Array:
+        """X̃ᵀX̃V for ``V`` (d, t) → (d, t), of rows that are read: in one pass.
+
+        Of a block of sparse rows the mean is taken off after the product, and what rounding has
+        left of the mean of all of them in the end.
+        """
+        assert isinstance(self.rows, StreamedRows)
+        mean = self.mean @ V if self.rows.sparse else self.mean
+        found = self.rows.summed(partial(_NormalSums, V, mean, self.unit), [self.weighting.root])
+        result = found[:-1]
+        if self.rows.sparse:
+            result -= np.outer(self.mean, found[-1])
+        result *= 1.0 / self.unit
+        return result.astype(V.dtype)
+
+    def fitted(self, V: Array, size: int) -> Iterator[tuple[slice, Array]]:
+        """X̃V for ``V`` (d, t) in blocks (b, t) of at most ``size`` rows, in order.
+
+        Rows that are read are so once.
+        """
+        if isinstance(self.rows, StreamedRows):
+            ask = partial(centred_products, V, self.mean, self.unit)
+            yield from self.rows.answers(ask, [self.weighting.root], size)
+            return
+        n = self.shape[0]
+        for start in range(0, n, size):
+            rows = slice(start, min(n, start + size))
+            yield rows, self.times(V, rows)
 
     def _scaled(self, result: Array) -> Array:
         """√w / unit times rows (n, t), in place."""
@@ -262,6 +302,31 @@ def centred_products(V: Array, mean: Array, unit: float, block: Rows, root: Arra
     return result
 
 
+class _NormalSums(Accumulator):
+    """X̃ᵀX̃V (d, t) · unit over blocks of rows, and below it √wᵀX̃V (1, t)."""
+
+    def __init__(self, V: Array, mean: Array, unit: float) -> None:
+        self._V, self._mean, self._factor = V, mean, V.dtype.type(1.0 / unit)
+
+    def add(self, block: Rows, *beside: Array | None) -> None:
+        (root,) = beside
+        if block.sparse:
+            found = block.product(self._V)
+            found -= self._mean.astype(found.dtype)
+        else:
+            found = block.times(self._V, self._mean)
+        found *= self._factor
+        if root is not None:
+            found *= np.square(root, dtype=np.float64).astype(root.dtype)[:, None]
+        if self.total is None:
+            self.total = np.zeros((self._V.shape[0] + 1, self._V.shape[1]))
+        if block.sparse:
+            self.total[:-1] += block.transposed_product(found)
+        else:
+            self.total[:-1] += block.transposed_times(found, self._mean)
+        self.total[-1] += found.sum(axis=0, dtype=np.float64)
+
+
 def _everything(rows: slice | Array) -> bool:
     return isinstance(rows, slice) and rows == slice(None)
 
@@ -272,6 +337,11 @@ class DualFeatures(SymmetricSystem):
 
     rows: CentredRows | None = None
     takes_rows: ClassVar[bool] = True
+
+    def of_some_rows(self, Y: Array, some: Array) -> DualFeatures:
+        assert self.rows is not None
+        rows = self.rows.restricted(some)
+        return DualFeatures.of(rows, Y, rows.weighting)
 
     def settle(self) -> None:
         """Take a copy of the rows, with which new ones are compared."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -51,6 +51,9 @@ class GramFactor(FeatureFactor, RidgeFactor):
     and then nd(t + 1) multiplications per λ, for the leverages.
     """
 
+    #: Rows of A as workers keep them while they are asked.
+    _held: Any = None
+
     def __init__(self, rows: CentredRows, Y: Array) -> None:
         self.rows = rows
         self.weighting = rows.weighting
@@ -65,6 +68,9 @@ class GramFactor(FeatureFactor, RidgeFactor):
     def _project(self) -> None:
         self.projections = self.axes.T @ self.rows.transposed_times(self.targets)
         self._set_base()
+
+    def of_some_rows(self, Y: Array, some: Array, most_centers: int) -> GramFactor:
+        return GramFactor(self.rows.restricted(some), Y)
 
     @classmethod
     def build(cls, problem: SolverInput, system: SymmetricSystem | None) -> Factor:
@@ -97,10 +103,10 @@ class GramFactor(FeatureFactor, RidgeFactor):
         if sample is not None or look is not None or not rows.by_tasks:
             return super().summaries(alphas, summarise, chosen, sample, look)
         F = self.filters(alphas)
-        view, filtered = self._view_of_blocks(), self._filtered(F)
-        ask = partial(_summary_of_block, view, F, filtered, self.least_difference, summarise)
+        filtered, least = self._filtered(F), self.least_difference
+        ask = partial(_summary_of_block, F=F, filtered=filtered, least=least, summarise=summarise)
         size = max(64, PATH_BLOCK // max(F.shape[0], filtered.shape[1]))
-        answers = [answer for _, answer in rows.answers(ask, self._beside(chosen), size)]
+        answers = [answer for _, answer in self._answers(ask, self._beside(chosen), size)]
         self._remember_least(alphas, [least for least, _ in answers])
         return [found for _, found in answers]
 
@@ -110,21 +116,36 @@ class GramFactor(FeatureFactor, RidgeFactor):
             return super().left_out_by_target(alphas)
         distinct, which = np.unique(alphas, return_inverse=True)
         F, which = self.filters(distinct), which.reshape(-1)
-        filtered = self.projections * F[:, which]
-        view = self._view_of_blocks()
-        ask = partial(_errors_of_block, view, F, filtered, self.least_difference, which)
+        filtered, least = self.projections * F[:, which], self.least_difference
+        ask = partial(_errors_of_block, F=F, filtered=filtered, least=least, which=which)
         size = max(64, PATH_BLOCK // max(F.shape[0], alphas.size))
-        return rows.filled(ask, self._beside(), size)
+        result = np.empty((self.n, alphas.size), self.targets.dtype)
+        for part, found in self._answers(ask, self._beside(), size):
+            result[part] = found
+        return result
 
-    def _view_of_blocks(self) -> partial[Array]:
-        """What makes rows of A (b, k) of a block of rows and √w, wherever they are."""
-        return partial(centred_products, self.axes, self.rows.mean, self.rows.unit)
+    def _answers(
+        self, ask: Callable[..., Any], beside: Sequence[Array | None], size: int
+    ) -> Iterator[tuple[slice, Any]]:
+        """What ``ask`` answers of rows of A (b, k), in blocks, wherever the rows are.
+
+        Workers keep A between these questions, if they have room for it: making it takes longer
+        than they do.
+        """
+        rows: Any = self.rows.rows
+        view = partial(centred_products, self.axes, self.rows.mean, self.rows.unit)
+        if self._held is None or self._held.size != size or not self._held.there:
+            needed = float(self.n) * self.axes.shape[1] * self.axes.itemsize
+            self._held = rows.held(size, needed, view, [self.weighting.root])
+        if self._held is None:
+            return rows.answers(partial(_ask_of_view, view, ask), beside, size)
+        return self._held.answers(ask, beside)
 
     def _beside(self, *more: Array) -> tuple[Array | None, ...]:
         return self.weighting.root, self.targets, self.base_complements, *more
 
     def settle(self) -> None:
-        self.rows = self.rows.owned()
+        self.rows, self._held = self.rows.owned(), None
 
     def errors_without(self, alphas: Array, removed: Array) -> Array:
         A, residuals = self._fitted(alphas, removed)
@@ -153,20 +174,30 @@ class GramFactor(FeatureFactor, RidgeFactor):
         return left + self._variance_of_mean(alpha)
 
 
-def _summary_of_block(
+def _ask_of_view(
     view: Callable[[Rows, Array | None], Array],
-    F: Array,
-    filtered: Array,
-    least: float,
-    summarise: Summarise,
+    ask: Callable[..., Any],
     block: Rows,
+    root: Array | None,
+    *beside: Array | None,
+) -> Any:
+    """What ``ask`` answers of rows of A (b, k), which ``view`` makes."""
+    return ask(view(block, root), root, *beside)
+
+
+def _summary_of_block(
+    A: Array,
     root: Array | None,
     targets: Array,
     base: Array,
     chosen: Array,
+    *,
+    F: Array,
+    filtered: Array,
+    least: float,
+    summarise: Summarise,
 ) -> tuple[Array, Any]:
-    """The least complements (L,) of a block of rows, and what is made of errors without each."""
-    A = view(block, root)
+    """The least complements (L,) of rows of A, and what is made of errors without each."""
     errors = residuals_of(A, filtered, targets.shape[1], targets)
     complements = differences(A, F, base, least)
     errors /= complements[:, None, :]
@@ -174,18 +205,17 @@ def _summary_of_block(
 
 
 def _errors_of_block(
-    view: Callable[[Rows, Array | None], Array],
+    A: Array,
+    root: Array | None,
+    targets: Array,
+    base: Array,
+    *,
     F: Array,
     filtered: Array,
     least: float,
     which: Array,
-    block: Rows,
-    root: Array | None,
-    targets: Array,
-    base: Array,
 ) -> Array:
-    """Errors (b, t) without each of the rows, where each target has one of the λ."""
-    A = view(block, root)
+    """Errors (b, t) without each of the rows of A, where each target has one of the λ."""
     errors = times(A, filtered)
     errors += targets
     return errors / differences(A, F, base, least)[:, which]

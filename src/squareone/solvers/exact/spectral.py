@@ -68,6 +68,10 @@ class SpectralFactor(BasisFactor):
         other.projections = transposed_times(self.vectors, other.targets)
         return other
 
+    def of_some_rows(self, Y: Array, some: Array, most_centers: int) -> SpectralFactor | None:
+        system = self.system.of_some_rows(Y, some)
+        return None if system is None else SpectralFactor(system)
+
     def basis(self, rows: slice | Array) -> Any:
         return self.vectors[rows]
 

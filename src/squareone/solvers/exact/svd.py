@@ -45,6 +45,9 @@ class SvdFactor(FeatureFactor):
         if not self.wide:
             self.base_residuals = self.targets - self.vectors @ self.projections
 
+    def of_some_rows(self, Y: Array, some: Array, most_centers: int) -> SvdFactor:
+        return SvdFactor(self.rows.restricted(some), Y)
+
     @classmethod
     def build(cls, problem: SolverInput, system: SymmetricSystem | None) -> SvdFactor:
         """Of the features of the rows."""

@@ -102,6 +102,10 @@ class SymmetricSystem:
         matrix = self.matrix if matrix is None else matrix
         return replace(self, matrix=matrix, targets=targets, means=means)
 
+    def of_some_rows(self, Y: Array, some: Array) -> SymmetricSystem | None:
+        """Of the rows ``some`` (s,) alone, for targets (s, t); None where rows are not known."""
+        return None
+
     #: Whether new rows are asked about by their features instead of their kernel values.
     takes_rows: ClassVar[bool] = False
 

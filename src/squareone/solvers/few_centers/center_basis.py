@@ -35,6 +35,7 @@ from ...kernels.tiles import kernel_matrix, origin_of
 from ...rows import Rows, rows_of
 from ...threads import for_each
 from .dropped_centers import DroppedDirections
+from .near_centers import moved_apart
 
 # Rows in one piece of work of a core, and centers at a time: a strip that is not cut is contiguous,
 # and passes over it are faster by a third than over a smaller tile.
@@ -106,6 +107,8 @@ class CenterBasis:
         self.kernel = kernel
         self.dtype = dtype
         self.asked = points
+        if dtype == np.float64:
+            points = moved_apart(kernel, points.astype(np.float64, copy=False))
         self._factor(points.astype(np.float64, copy=False), dtype if compact else np.dtype(float))
         self._casts: dict[np.dtype, Any] = {}
         self.points = points if self.dropped.size == 0 else points[self.kept]

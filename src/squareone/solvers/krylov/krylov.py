@@ -112,6 +112,10 @@ class KrylovFactor(Factor):
         """A sequence of their own, which takes as many products as that of these targets."""
         return KrylovFactor(self.rows, Y, self._equations.limits, self._seed)
 
+    def of_some_rows(self, Y: Array, some: Array, most_centers: int) -> KrylovFactor:
+        """A sequence of their own."""
+        return KrylovFactor(self.rows.restricted(some), Y, self._equations.limits, self._seed)
+
     @property
     def typical(self) -> float:
         """The mean eigenvalue without those that stand out: what most of the rows differ by."""

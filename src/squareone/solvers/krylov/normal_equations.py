@@ -67,6 +67,8 @@ class NormalEquations:
         """X̃X̃ᵀV for ``V`` (n, c), or X̃ᵀX̃V for ``V`` (d, c)."""
         if self.dual:
             return self.rows.times(self.rows.transposed_times(V))
+        if self.rows.read:
+            return self.rows.normal_products(V)
         return self.rows.transposed_times(self.rows.times(V), centred=True)
 
     def right_hand_side(self, columns: Array) -> Array:
@@ -106,12 +108,9 @@ class NormalEquations:
             return
         c, L = weights.shape[1:]
         V = sequence.combined(weights).reshape(-1, c * L)
-        n = self.rows.shape[0]
         size = max(256, _BLOCK // max(1, c * L))
-        for start in range(0, n, size):
-            rows = slice(start, min(n, start + size))
-            fitted = self.rows.times(V, rows).reshape(-1, c, L)
-            visitor(rows, columns[rows, :, None] - fitted)
+        for rows, fitted in self.rows.fitted(V, size):
+            visitor(rows, columns[rows, :, None] - fitted.reshape(-1, c, L))
 
     def hyperplanes(self, solutions: Array) -> Array:
         """Coefficients of x̃ (d, c) from solutions (n, c), or (d, c)."""
