@@ -201,6 +201,7 @@ def test_several_targets(shared):
 # --- parameters ---
 
 
+@pytest.mark.filterwarnings("ignore:.*the criterion was still falling")
 @every_selection
 @pytest.mark.parametrize("stopping", ["gcv", "bic", "mdl", "validation", 5])
 @pytest.mark.parametrize("update", ["gcv", "evidence", 0, 0.1])
@@ -225,6 +226,7 @@ def test_every_stopping_and_update(selection, stopping, update):
 @pytest.mark.parametrize("shared", [False, True])
 def test_the_rows_that_are_held_out_are_those_of_the_random_state(shared):
     how = {"stopping": "validation", "shared_centers": shared, "validation_fraction": 0.3}
+    how["max_centers"] = n // 2
     found = [regressor(**how, random_state=0).fit(X, several) for _ in range(2)]
     assert_array_equal(found[0].n_centers_, found[1].n_centers_)
     assert_array_equal(found[0].predict(new), found[1].predict(new))
@@ -268,15 +270,25 @@ def test_one_warning_for_several_models():
 
 
 def test_no_word_of_a_limit_that_changes_nothing():
-    """It was asked for, models were no better at the end, or half of few rows are centers."""
+    """It was asked for, models were no better at the end, or it is half of few rows."""
     rows, targets = wavy(900)
     narrow = {"kernel": Gaussian(0.005), "epsilon": 1e-6}
     for how in ({"max_centers": 50}, {"stopping": 50}):
         assert OROLSRegressor(**narrow, **how).fit(rows, targets).stopped_by_ == "max_centers"
     noise = np.random.default_rng(0).normal(size=900)
     OROLSRegressor(**narrow).fit(rows, noise)
-    few = OROLSRegressor(Gaussian(0.02), epsilon=1e-6).fit(*wavy(100))
-    assert few.stopped_by_ == "max_centers"
+    for n_rows, stopping in ((40, "gcv"), (100, "bic"), (100, "mdl")):
+        few = OROLSRegressor(Gaussian(0.02), epsilon=1e-6, stopping=stopping).fit(*wavy(n_rows))
+        assert few.stopped_by_ == "max_centers"
+
+
+@pytest.mark.parametrize("rows", [60, 100, 300])
+def test_half_of_the_rows_are_a_limit_that_is_told_too(rows):
+    model = OROLSRegressor(Gaussian(2.0 / rows), epsilon=1e-6)
+    with pytest.warns(ConvergenceWarning, match=f"ended at {rows // 2} centers") as caught:
+        model.fit(*wavy(rows))
+    assert model.stopped_by_ == "max_centers"
+    assert f"Set max_centers={rows}, or" in str(caught[0].message)
 
 
 @pytest.mark.parametrize("verbose", [None, "much", -1, 1.5])

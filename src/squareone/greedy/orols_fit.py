@@ -31,6 +31,8 @@ from .parameter_search import (
 _FOR_ROWS, _FOR_TARGETS = 18, 3
 # The share by which a criterion has to fall over the last tenth of a path to be falling still.
 _FALLING = 0.03
+# Rows half of which are a limit worth a word, and the share of the criterion that is left then.
+_SPEAKING, _LEFT = 50, 1e-4
 # Octaves of wider kernels that are tried where centers are fewer than classes.
 _OCTAVES = 4
 # Columns of the kernel matrix that several models may share, at most.
@@ -174,11 +176,12 @@ def _warn_of_limit(paths: list[GreedyPath], task: GreedyTask) -> None:
     cut_off = [path for path in paths if _cut_off(path, str(task.request.stopping))]
     if cut_off:
         most = max(path.longest for path in cut_off)
+        more = min(2 * most, task.n * len(task.kernels))
         which = f"{len(cut_off):,} of {len(paths):,} models" if len(paths) > 1 else "the model"
         warnings.warn(
             f"{which} ended at {most:,} centers, the most that max_centers=None allows for "
             f"{task.n:,} rows, and the criterion was still falling: more might predict better. "
-            f"Set max_centers={2 * most:_}, or, to leave it at that, max_centers={most:_}",
+            f"Set max_centers={more:_}, or, to leave it at that, max_centers={most:_}",
             ConvergenceWarning,
             stacklevel=2,
         )
@@ -201,15 +204,22 @@ def _cut_off(path: GreedyPath, stopping: str) -> bool:
     """Whether a path ended at the limit while its models were still getting better.
 
     The best one is among the last tenth, and in these the criterion fell by as much as a change of
-    three per cent in the mean square error. Half of few rows are no limit worth a word: a model
-    with more centers would not be a sparse one.
+    three per cent in the mean square error. Where the limit is half of the rows, these are no fewer
+    than fifty, and there is something left to explain: otherwise what falls is little, or chance.
+    There the logarithms of "bic" and "mdl" fall in any case, as what is left goes to zero.
     """
-    if path.ended != "max_centers" or path.longest >= int(MOST_SHARE * path.n):
+    if path.ended != "max_centers" or 1.1 * path.best < path.longest:
         return False
-    before, end = path.criterion[int(0.9 * path.longest)], path.criterion[path.best]
-    if stopping in ("bic", "mdl"):  # n·t times the logarithm of a mean square
-        before, end = np.exp(np.array([before - end, 0.0]) / (path.n * path.projections.shape[1]))
-    return 1.1 * path.best >= path.longest and end <= (1.0 - _FALLING) * before
+    errors, half = path.criterion, path.longest >= int(MOST_SHARE * path.n)
+    if stopping in ("bic", "mdl"):
+        if half:
+            return False
+        # n·t times the logarithm of a mean square
+        errors = np.exp((errors - errors[0]) / (path.n * path.projections.shape[1]))
+    start, before, end = errors[0], errors[int(0.9 * path.longest)], errors[path.best]
+    if half and (path.n < _SPEAKING or end < _LEFT * start):
+        return False
+    return bool(end <= (1.0 - _FALLING) * before)
 
 
 def _needed(task: GreedyTask) -> float:
