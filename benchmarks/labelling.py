@@ -1,26 +1,48 @@
 """How long a person waits for ``squareone label``: ``python -m benchmarks.labelling [rows]``.
 
-A table of texts is made, the page started in a process of its own, and answered over HTTP as fast
-as it goes, while the learner works. Told are the seconds to the first question, the milliseconds
-from an answer to its confirmation and to the next question, and the memory of both processes.
+A table of texts is made and the page started in a process of its own. It is answered over HTTP, and
+then by keys in a browser, about as fast as a person could, while the learner works. Told are the
+seconds to the first question, the milliseconds from an answer to its confirmation and to the next
+question, those from the press of a key to the next row and to the confirmation by the clock of the
+page, and the memory of both processes against what is planned for them.
+
+A run of a million rows writes ``results/labelling.md``, any other ``results/labelling-partial.md``.
 """
 
+import argparse
 import csv
 import json
+import os
 import re
-import resource
 import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import httpx
 import numpy as np
 
+from benchmarks.report import RESULTS, conditions, environment
+from squareone.labelling.session import feature_budget
+from tools.browser import missing, open_browser
+
+ROWS = 1_000_000
 WORDS = 20_000  # of a vocabulary with the frequencies of language
 LONG = 60  # words in a text
 ANSWERS = 200
+PAUSE = 0.2  # seconds between answers: a person is not faster
+MEMORY = "1GiB"  # that features may take
+FIRST = 10.0  # seconds to the first question, to reach
+_NOTES = """\
+Rows are texts of {words} words by Zipf's law, one in ten of a rare class; {answers} answers over
+HTTP, then {answers} by keys in a browser without a window, {pause} s after each other, while the
+learner works in its process. **Key to the next row** is from the event of the key to the change of
+the page, before it is painted; **key to the confirmation** is to the response that says that the
+answer is on the disk. **Planned** for the process that learns is what the process of the page takes
+at most, which reads the same table, and `--memory {memory}` for features.
+"""
 
 
 def write_table(path, rows, seed=0):
@@ -66,26 +88,53 @@ def quantiles(values):
     return f"median {low:.1f} ms, 95th percentile {high:.1f} ms"
 
 
+@dataclass
+class Seen:
+    """Lines of the table: what was measured, what came out, what is to be reached, and whether."""
+
+    lines: list[tuple[str, str, str, str]] = field(default_factory=list)
+
+    def add(self, what, seen, to_reach="–", met=None):
+        print(f"{what}: {seen}", flush=True)
+        self.lines.append((what, seen, to_reach, {True: "yes", False: "no", None: "–"}[met]))
+
+    def table(self):
+        head = ("what", "seen", "to reach", "met?")
+        rows = [head, ("---",) * len(head), *self.lines]
+        return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
 def run(rows):
+    seen = Seen()
+    about = environment(int(os.environ.get("OMP_NUM_THREADS", "2"))) | {"shrink": 1}
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "texts.csv"
         write_table(path, rows)
-        print(f"{rows:,} rows, {path.stat().st_size / 2**20:,.0f} MiB", flush=True)
+        seen.add("table", f"{rows:,} rows, {path.stat().st_size / 2**20:,.0f} MiB")
         began = time.perf_counter()
         command = [sys.executable, "-m", "squareone", "label", str(path), "--text", "body"]
         page = subprocess.Popen(
-            [*command, "--labels", "yes,no", "--no-browser"],
+            [*command, "--labels", "yes,no", "--no-browser", "--memory", MEMORY],
             stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
         try:
-            link = next(filter(None, (re.search(r"http://\S+", line) for line in page.stderr)))
-            answer_all(page, link.group(), began)
+            answer_over_http(next_link(page), began, seen)
+            page.stdin.write("\n")
+            page.stdin.flush()
+            answer_by_keys(next_link(page), seen)
+            compare_memory(page, seen)
         finally:
             page.terminate()
             page.wait()
+    write(rows, about, seen)
 
 
-def answer_all(page, link, began):
+def next_link(page):
+    """The link that the page says next on its terminal."""
+    return next(filter(None, (re.search(r"http://\S+", line) for line in page.stderr))).group()
+
+
+def answer_over_http(link, began, seen):
     origin, token = re.match(r"(http://[^/]+)/enter#(\S+)", link).groups()
     own = {"Sec-Fetch-Site": "same-origin", "Origin": origin, "X-Squareone": "1"}
     with httpx.Client(base_url=origin, headers=own, trust_env=False, timeout=120) as http:
@@ -99,7 +148,8 @@ def answer_all(page, link, began):
         confirmed, waited, ahead = [], [], []
         while not ahead:
             ahead += post("next", wanted=3)["questions"]
-        print(f"first question after {time.perf_counter() - began:.1f} s", flush=True)
+        first = time.perf_counter() - began
+        seen.add("first question", f"{first:.1f} s", f"{FIRST:g} s", first <= FIRST)
         for number in range(ANSWERS):
             question = ahead.pop(0)
             label = label_of(question["text"])
@@ -112,21 +162,97 @@ def answer_all(page, link, began):
                 found = post("next", wanted=3)
                 ahead += found["questions"]
                 if found["pause"] and found["pause"]["kind"] == "ended":
-                    print(found["pause"]["text"])
                     break
                 if not ahead:
                     time.sleep(0.01)
             waited.append(time.perf_counter() - start)
             if not ahead:
                 break
-            time.sleep(0.2)  # a person is not faster
-        print("answer to confirmation:", quantiles(confirmed))
-        print("answer to the next question:", quantiles(waited))
-        peaks = [f"{bytes_ / 2**20:,.0f} MiB" for bytes_ in memory_of(page)]
-        print(f"at most in memory, page and learner: {', '.join(peaks)}")
-        own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        print(f"(this program: {own:,.0f} MiB)")
+            time.sleep(PAUSE)
+        seen.add("over HTTP: answer to its confirmation", quantiles(confirmed))
+        seen.add("over HTTP: confirmation to the next question", quantiles(waited))
+        post("leave")  # what was fetched ahead is asked in the browser
+
+
+# Milliseconds from each press of a key to the next row, and to the confirmation.
+_TIMES = """
+const of = (name) => performance.getEntriesByName(name);
+const shown = of('shown').map((each) => each.startTime);
+return [
+  of('pressed').map((key) => (shown.find((each) => each >= key.startTime) ?? NaN) - key.startTime),
+  of('confirmed').map((each) => each.duration),
+];
+"""
+_READY = """
+return !document.getElementById('row').hidden && !document.querySelector('#labels button').disabled
+  && document.getElementById('text').textContent;
+"""
+
+
+def answer_by_keys(link, seen):
+    """Answer in the page itself, whose marks say when a key was pressed and a row was shown."""
+    from selenium.webdriver.common.action_chains import ActionChains
+
+    with open_browser() as browser:
+        browser.get(link)
+        for _ in range(ANSWERS):
+            text = wait_for(browser, _READY)
+            if text is None:  # the rule asks nothing more
+                break
+            key = "1" if label_of(text) == "yes" else "2"
+            ActionChains(browser, duration=0).send_keys(key).perform()
+            time.sleep(PAUSE)
+        wait_for(browser, "return document.getElementById('saved').textContent === 'all saved'")
+        next_row, confirmed = browser.execute_script(_TIMES)
+    known = [ms / 1000 for ms in next_row if ms is not None]
+    seen.add(
+        f"in the page: key to the next row ({len(known)} of {len(next_row)} keys)",
+        quantiles(known),
+    )
+    seen.add("in the page: key to the confirmation", quantiles([ms / 1000 for ms in confirmed]))
+
+
+def wait_for(browser, script, seconds=60):
+    """What a script gives once that is something; None where it does not come."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        if found := browser.execute_script(script):
+            return found
+        time.sleep(0.01)
+    return None
+
+
+def compare_memory(page, seen):
+    """The process that learns reads what that of the page reads, and has features beside."""
+    here, *children = memory_of(page)
+    learner = max(children)  # another child of the page keeps count of what they share
+    planned = here + feature_budget(MEMORY)
+    seen.add("memory of the page, at most", f"{here / 2**20:,.0f} MiB")
+    seen.add(
+        "memory of the process that learns, at most",
+        f"{learner / 2**20:,.0f} MiB",
+        f"planned: {planned / 2**20:,.0f} MiB",
+        learner <= planned,
+    )
+
+
+def write(rows, about, seen):
+    whole = rows == ROWS
+    path = RESULTS / ("labelling.md" if whole else "labelling-partial.md")
+    command = "python -m benchmarks.labelling" + ("" if whole else f" {rows}")
+    notes = _NOTES.format(words=LONG, answers=ANSWERS, pause=PAUSE, memory=MEMORY)
+    path.write_text(
+        f"# How long a person waits for a page to label\n\n`{command}`, {conditions(about)}\n\n"
+        f"{seen.table()}\n\n{notes}",
+        encoding="utf-8",
+    )
+    print(f"wrote {path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path}")
 
 
 if __name__ == "__main__":
-    run(int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000)
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("rows", type=int, nargs="?", default=ROWS)
+    arguments = parser.parse_args()
+    if missing():
+        sys.exit(missing())
+    run(arguments.rows)

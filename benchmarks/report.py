@@ -82,7 +82,8 @@ def table(entries: list[dict[str, Any]]) -> str:
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
-def _conditions(about: dict[str, Any]) -> str:
+def conditions(about: dict[str, Any]) -> str:
+    """Return what a run was made with, as a line of text."""
     packages = ", ".join(f"{name} {version}" for name, version in about["packages"].items())
     blas = {
         f"{pool['internal_api']} {pool['version']} ({pool['architecture']})"
@@ -102,5 +103,5 @@ def write(stem: str, about: dict[str, Any], entries: list[dict[str, Any]]) -> No
     RESULTS.mkdir(exist_ok=True)
     text = json.dumps({"environment": about, "cases": entries}, indent=2, ensure_ascii=False)
     (RESULTS / f"{stem}.json").write_text(text + "\n", encoding="utf-8")
-    markdown = f"# Benchmarks\n\n{_conditions(about)}\n\n{table(entries)}\n"
+    markdown = f"# Benchmarks\n\n{conditions(about)}\n\n{table(entries)}\n"
     (RESULTS / f"{stem}.md").write_text(markdown, encoding="utf-8")

@@ -1,16 +1,20 @@
 """Labels needed on texts: rows that are asked by the rule, at random, or where a model is unsure.
 
-``python -m experiments.labelling``
+``python -m experiments.labelling``; scikit-activeml takes part where it is installed, ``--ways``
+runs some of the contestants alone.
 
 The last columns replay 2,000 sessions for each set: how often the accuracy is inside the interval
 at all looks of a session.
 """
 
+import importlib.util
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow
+from sklearn.decomposition import TruncatedSVD
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
 
 from experiments.report import Report, parser
@@ -21,6 +25,9 @@ from squareone.labelling.pool_learner import PoolLearner, RuleSettings
 
 GROUPS = ("alt.atheism", "soc.religion.christian")
 SETS = ("groups", "grain", "earn")
+WAYS = ("the rule", "rarer", "unsure", "scikit-activeml", "at random")
+# Singular directions of the texts, of which scikit-activeml's classifier learns.
+DIRECTIONS = 100
 #: F that is to be reached, and stays so at the next two counts of labels.
 WANTED = 0.9
 STEP, MOST, SEEDS = 10, 300, 2
@@ -34,8 +41,12 @@ NOTES = f"""\
 `PoolLearner` with its defaults learns by hashed words; only which rows are labelled differs. **The
 rule** is that of `squareone label`, **rarer** the same with `count="rarer"`; **at random**, and
 **unsure**, the {STEP} rows with the smallest margins of the whole pool, are given in steps of
-{STEP}. Texts of 20 Newsgroups ({" against ".join(GROUPS)}) are without
-headers, footers and quotes; "grain" and "earn" are topics of Reuters-21578, ModApte, against all
+{STEP}. **scikit-activeml** asks the {STEP} rows of its `UncertaintySampling` by margins, of its
+classifier of logistic regression; it takes dense rows only, and gets {DIRECTIONS} singular
+directions of the same words of the pool.
+
+Texts of 20 Newsgroups ({" against ".join(GROUPS)}) are without headers,
+footers and quotes; "grain" and "earn" are topics of Reuters-21578, ModApte, against all
 other stories. F is that of the first of the two groups, or of the topic, on the test part, the mean
 of {SEEDS} orders of the training part. A count of labels is that from which on F stays above
 {WANTED} for three steps; – stands for more than {MOST}, or a rule that asked nothing more before.
@@ -115,6 +126,9 @@ def _asked(
     learner: PoolLearner, how: str, order: np.ndarray, X: object
 ) -> Iterator[list[int] | np.ndarray]:
     """Some rows at a time, until there are none."""
+    if how == "scikit-activeml":
+        yield from _asked_by_scikit_activeml(learner, order, X)
+        return
     if how == "at random":
         for start in range(0, order.size, STEP):
             yield order[start : start + STEP]
@@ -131,6 +145,31 @@ def _asked(
         if not len(asked):
             return
         yield asked
+
+
+def _asked_by_scikit_activeml(
+    learner: PoolLearner, order: np.ndarray, X: object
+) -> Iterator[np.ndarray]:
+    """Some rows at a time where its own classifier is least certain."""
+    from skactiveml.classifier import SklearnClassifier
+    from skactiveml.pool import UncertaintySampling
+
+    Z = TruncatedSVD(DIRECTIONS, random_state=learner.rule.seed).fit_transform(X)
+    query = UncertaintySampling(method="margin_sampling", random_state=learner.rule.seed)
+    model = SklearnClassifier(LogisticRegression(), classes=[0.0, 1.0])
+    at = {place: row for row, place in enumerate(order.tolist())}
+    y = np.full(order.size, np.nan)
+    while True:
+        for place, label in learner.pairs:
+            y[at[place]] = label == "yes"
+        left = np.flatnonzero(np.isnan(y))
+        if not left.size:
+            return
+        count = min(STEP, left.size)
+        if learner.begun:
+            yield order[query.query(X=Z, y=y, clf=model, batch_size=count)]
+        else:
+            yield order[left[:count]]
 
 
 def coverage(right: Curve, sessions: int, seed: int) -> tuple[float, float]:
@@ -168,17 +207,21 @@ def coverage(right: Curve, sessions: int, seed: int) -> tuple[float, float]:
 
 
 def main() -> None:
-    options = parser(__doc__, SETS).parse_args()
+    options_of = parser(__doc__, SETS)
+    there = [w for w in WAYS if w != "scikit-activeml" or importlib.util.find_spec("skactiveml")]
+    options_of.add_argument("--ways", nargs="+", choices=there, default=there)
+    options = options_of.parse_args()
     report = Report(
         "labelling", "Labels needed on texts", HEADER, NOTES,
-        quick=options.quick, partial=set(options.only) != set(SETS),
+        quick=options.quick,
+        partial=set(options.only) != set(SETS) or options.ways != there,
     )  # fmt: skip
     most, sessions = (40, 50) if options.quick else (MOST, SESSIONS)
     for name in options.only:
         task = load(name)
         if options.quick:
             task.train, task.test = task.train[:400], task.test[:200]
-        for how in ("the rule", "rarer", "unsure", "at random"):
+        for how in options.ways:
             found = [curve(task, how, seed, most) for seed in range(1 if options.quick else SEEDS)]
             needed = float(np.mean([each.reaches() for each in found]))
             cells = [name, how, f"{needed:.0f}" if np.isfinite(needed) else "–"]

@@ -50,8 +50,8 @@ def truth(text):
 class Page:
     """``squareone label`` in a process of its own."""
 
-    def __init__(self, table, *options, labels="spam,ham"):
-        command = [sys.executable, "-m", "squareone", "label", str(table), "--text", "body"]
+    def __init__(self, table, *options, labels="spam,ham", user=()):
+        command = [*user, sys.executable, "-m", "squareone", "label", str(table), "--text", "body"]
         command += ["--labels", labels, "--no-browser", *map(str, options)]
         self.process = subprocess.Popen(
             command,

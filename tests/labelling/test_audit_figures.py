@@ -124,3 +124,44 @@ def test_all_looks_of_a_session_hold_together_and_plain_intervals_do_not():
         np.random.default_rng(0), sessions, most, range(FIRST_LOOK, most + 1, 5), plain
     )
     assert each_row < needed
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    ("share", "found", "left"), [(0.2, 0.8, 0.95), (0.05, 0.6, 0.98), (0.5, 0.9, 0.9)]
+)
+def test_f_holds_at_all_looks_at_which_it_is_shown(share, found, left):
+    """Of a class of a share, found with a probability, and not seen in others with another."""
+    rng = np.random.default_rng(0)
+    sessions, most = 2000, 800
+    both, missed, wrong = share * found, share * (1 - found), (1 - share) * (1 - left)
+    f = 2 * both / (2 * both + missed + wrong)
+    covered = shown = 0
+    for _ in range(sessions):
+        truth = rng.random(most) < share
+        guess = np.where(truth, rng.random(most) < found, rng.random(most) > left)
+        truths, guesses = (np.where(each, "y", "n").tolist() for each in (truth, guess))
+        figures = [
+            figures_of_audit(truths[:rows], guesses[:rows], ["y", "n"], error_of_look(rows))
+            for rows in looks_up_to(most)
+        ]
+        intervals = [look.classes[0].interval for look in figures]
+        covered += all(ends is None or ends[0] <= f <= ends[1] for ends in intervals)
+        shown += intervals[-1] is not None
+    assert covered >= 0.9 * sessions - 3 * np.sqrt(sessions * 0.9 * 0.1)
+    assert shown == sessions
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("accuracy", [0.7, 0.8, 0.9, 0.95])
+def test_plain_intervals_after_every_row_hold_in_half_of_the_sessions(accuracy):
+    """As the guide says: 0.45 to 0.55, of a model that stays as it is."""
+    sessions, most = 2000, 800
+    rng = np.random.default_rng(0)
+    right = np.cumsum(rng.random((sessions, most)) < accuracy, axis=1)
+    covered = np.ones(sessions, bool)
+    for rows in range(FIRST_LOOK, most + 1):
+        counts, where = np.unique(right[:, rows - 1], return_inverse=True)
+        ends = [clopper_pearson(int(count), rows, 0.1) for count in counts]
+        covered &= np.array([low <= accuracy <= high for low, high in ends])[where]
+    assert 0.42 < covered.mean() < 0.58

@@ -46,7 +46,7 @@ def page(folder):
         page.end()
 
 
-def wait(browser, script, seconds=20):
+def wait(browser, script, seconds=60):
     """Until a script gives something true."""
     from selenium.webdriver.support.ui import WebDriverWait
 

@@ -283,7 +283,7 @@ function pressed(event) {
   const found = state.keys.find(({ number, letter }) => key === number || key === letter);
   if (!found && !commands[key]) return;
   event.preventDefault();
-  performance.mark('pressed');
+  performance.mark('pressed', { startTime: event.timeStamp });
   if (found) answer('answer', found.label);
   else commands[key]();
 }
