@@ -72,7 +72,7 @@ class Stream(ABC):
         """
         raise NotImplementedError
 
-    def _name_failure(self, error: Exception) -> None:
+    def _name_failure(self, error: Exception) -> None:  # noqa: B027 most have nothing to say
         """Note in an error of a task which part of the source it is from, where that is known."""
 
     def _bounds(self) -> Array:
