@@ -24,6 +24,7 @@ from squareone import (
     IncrementalRLSRegressor,
     RLSClassifier,
     RLSRegressor,
+    SVMClassifier,
 )
 from squareone.errors import (
     CheckpointError,
@@ -383,6 +384,43 @@ def test_text_in_one_block():
         fitted("gram", rows)
 
 
+@pytest.mark.parametrize("known", [True, False])
+def test_text_in_one_partition(known):
+    """Whatever Dask was told of the types of columns."""
+
+    def spoiled(part, partition_info=None):
+        if partition_info is not None and partition_info["number"] == 2:
+            part = part.assign(x1=part["x1"].astype(object))
+            part.iloc[5, 1] = "seven"
+        return part
+
+    rows = frame(6).map_partitions(spoiled, meta=pd.DataFrame(X[:0], columns=names))
+    if known:  # then the first pass does not count the rows
+        rows = rows.to_dask_array(lengths=[len(part) for part in frame(6).partitions])
+        where = r"column 1 of block 2 of a Dask array.*'seven'"
+    else:
+        where = r"'x1' of block 2 of a Dask data frame is not numeric.*row 5 has 'seven'"
+    with pytest.raises(ValueError, match=where):
+        fitted("gram", rows)
+
+
+@pytest.mark.parametrize("scheduler", ["threads", "distributed"])
+def test_an_error_of_the_users_own_names_its_block(scheduler, cluster):
+    def spoiled(block, block_info=None):
+        if block_info and block_info[0]["chunk-location"][0] == 4:
+            raise ZeroDivisionError
+        return block
+
+    rows = array().map_blocks(spoiled, dtype=float, meta=X[:0])
+    for known in (True, False):
+        with (
+            dask.config.set(scheduler=cluster if scheduler == "distributed" else "threads"),
+            pytest.raises(ZeroDivisionError) as caught,
+        ):
+            fitted("gram", rows if known else rows[da.ones(n, chunks=170) > 0])
+        assert "block 4 of X" in caught.value.__notes__[0]
+
+
 def test_columns_that_are_no_numbers():
     table = dd.from_pandas(pd.DataFrame({"a": ["x", "y"] * 50, "b": np.arange(100.0)}), 2)
     with pytest.raises(ValueError, match="column 'a' of a Dask data frame is not numeric"):
@@ -521,6 +559,17 @@ def test_the_plan_says_what_workers_need(cluster):
         plan = model.plan(array(), y)
     assert "2 workers of Dask with 2 threads together, at most" in plan.reason
     assert "workers" not in model.plan(array(), y).reason
+
+
+def test_a_support_vector_machine_holds_its_features_here():
+    """The plan says so, and refuses what a fit refuses."""
+    model = SVMClassifier(Gaussian(1.0), alpha=0.1, centers=20)
+    assert "held here on the client" in model.plan(array(), two).reason
+    assert "client" not in model.plan(X, two).reason
+    model.set_params(memory_limit="500kB")
+    for ask in (model.plan, model.fit):
+        with pytest.raises(MemoryLimitError, match="features of 20 centers"):
+            ask(array(), two)
 
 
 @pytest.mark.parametrize(("m", "threads"), [(1000, 1), (1000, 4), (5000, 2)])
@@ -671,6 +720,42 @@ def test_workers_without_a_nanny(caplog):
                 with caplog.at_level(logging.WARNING, "squareone"):
                     found = fitted("rectangle", rows_of_recipe(0.02), y)
                 assert_equal_bits(found, expected)
+        finally:
+            for each in workers:
+                each.kill()
+                each.wait()
+
+
+@pytest.mark.thorough
+def test_losses_are_told_when_they_are_seen(caplog):
+    """And that nobody is left, while the fit waits: a new worker ends it."""
+    expected = fitted("gram", rows_of_recipe(), y)
+    with distributed.LocalCluster(
+        n_workers=0, dashboard_address=":0", silence_logs=60
+    ) as scheduler:
+        workers = [alone(scheduler.scheduler_address)]
+        try:
+            with (
+                distributed.Client(scheduler) as client,
+                caplog.at_level(logging.WARNING, "squareone"),
+            ):
+                client.wait_for_workers(1)
+                found = []
+                fit = threading.Thread(
+                    target=lambda: found.append(fitted("gram", rows_of_recipe(0.1), y))
+                )
+                fit.start()
+                time.sleep(0.5)
+                workers[0].kill()
+                until = time.monotonic() + 20.0
+                while "no workers are left" not in caplog.text and time.monotonic() < until:
+                    time.sleep(0.1)
+                assert "was lost" in caplog.text
+                assert "no workers are left" in caplog.text
+                assert not found
+                workers.append(alone(scheduler.scheduler_address))
+                fit.join()
+                assert_equal_bits(found[0], expected)
         finally:
             for each in workers:
                 each.kill()

@@ -318,7 +318,7 @@ class SVMClassifier(ClassificationMixin):
         return self
 
     def plan(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> SVMPlan:
-        """What a fit would hold, before any work.
+        """What a fit would hold, before any work; a fit that does not fit is refused here, too.
 
         Parameters
         ----------
@@ -343,7 +343,9 @@ class SVMClassifier(ClassificationMixin):
         kernel = stand_in(search) if search else alone._checked_kernel()
         data = read(alone, X, y, sample_weight, given=isinstance(kernel, Precomputed))
         rng = check_random_state(0 if alone.random_state is None else alone.random_state)
-        return alone._task(data, kernel, alphas, groups, rng).plan()
+        plan = alone._task(data, kernel, alphas, groups, rng).plan()
+        plan.check_memory()
+        return plan
 
     def _checked(self, groups: Any) -> tuple[Array | None, KernelSearch | None]:
         """λ to choose from, and kernels; parameters that make no sense are refused."""

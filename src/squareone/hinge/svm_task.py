@@ -160,6 +160,8 @@ class SVMTask:
         features, centers, reason = 0, 0, "all rows, exactly"
         if self.selector is not None:
             features, centers, reason = self.n_centers, self.n_centers, "centers were asked for"
+            if getattr(self.X, "by_tasks", False):
+                reason += "; their features are held here on the client, not by workers"
         elif self.by_features:
             features, reason = self.X.shape[1], "fewer features than rows, and a linear kernel"
         copied = sum(fold.rest.size * (features or fold.rest.size) for fold in self.folds or [])

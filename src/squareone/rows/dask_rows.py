@@ -13,7 +13,14 @@ from ..arrays import Array
 from ..errors import RechunkWarning, UnrecoverableWarning
 from .base import rows_of
 from .checks import float_type, not_numeric
-from .dask_tasks import client, later, results_in_order, workers
+from .dask_tasks import (
+    client,
+    failures_named,
+    first_that_fails,
+    later,
+    results_in_order,
+    workers,
+)
 from .stream import Blocks, Stream, stacked
 
 # Numbers of the chunks that are on their way to the client at once.
@@ -115,7 +122,8 @@ class DaskRows(Stream):
         self._numbers = np.arange(len(self._chunks))
         if lengths is None or np.isnan(lengths).any():
             tasks = [later(_first_look, chunk, *self._form(i)) for i, chunk in self._each()]
-            looks = list(results_in_order(tasks, len(tasks)))
+            with failures_named(self):
+                looks = list(results_in_order(tasks, len(tasks)))
             lengths = [rows for rows, _, _ in looks]
             self._peak = max((peak for _, peak, _ in looks), default=0.0)
             if self.sparse:
@@ -158,9 +166,10 @@ class DaskRows(Stream):
         tasks = [
             self._delayed(slice(int(self._starts[i]), int(self._starts[i + 1]))) for i in pieces
         ]
-        for chunk in results_in_order(tasks, max(1, _READ // max(1, longest))):
-            for _, block in chunk.blocks(len(chunk)):
-                yield block
+        with failures_named(self):
+            for chunk in results_in_order(tasks, max(1, _READ // max(1, longest))):
+                for _, block in chunk.blocks(len(chunk)):
+                    yield block
 
     def _take(self, wanted: Array) -> Any:
         """By tasks, which send these rows only."""
@@ -169,7 +178,23 @@ class DaskRows(Stream):
         for i in np.unique(pieces):
             rows = slice(int(self._starts[i]), int(self._starts[i + 1]))
             tasks.append(later(_some, self._delayed(rows), wanted[pieces == i] - rows.start))
-        return stacked(list(results_in_order(tasks, len(tasks))))
+        with failures_named(self):
+            return stacked(list(results_in_order(tasks, len(tasks))))
+
+    def _name_failure(self, error: Exception) -> None:
+        """By computing chunks until one fails; what is said of a block already is not looked for.
+
+        A worker that dies of a chunk would die again.
+        """
+        if " block " in f" {error}" or hasattr(error, "__notes__") or _is_of_dask(error):
+            return
+        tasks = [later(_nothing, chunk) for chunk in self._chunks]
+        found = first_that_fails(tasks)
+        if found is not None:
+            error.add_note(
+                f"This was raised while Dask computed block {self._numbers[found]} of X, "
+                f"{self._source}, and not by squareone"
+            )
 
 
 class ChunkRows(Stream):
@@ -204,7 +229,7 @@ class ChunkRows(Stream):
         stop = self._first + self.shape[0]
         for chunk, (number, begin, end) in zip(self._chunks, self._spans, strict=True):
             self._source = f"block {number} of {self._of}"
-            block = _as_block(chunk, self.dtype)
+            block = _as_block(chunk, self.dtype, self._source, begin)
             if block.shape[0] != end - begin:
                 self._refuse_length(f"{block.shape[0]:,}", end - begin)
             yield block[max(0, self._first - begin) : min(end, stop) - begin]
@@ -229,7 +254,7 @@ def _some(rows: Stream, numbers: Array) -> Any:
 
 def _first_look(chunk: Any, number: int, *form: Any) -> tuple[int, float, int]:
     """Rows of a chunk, the largest magnitude of its numbers, and how many are stored."""
-    block = _as_block(chunk, np.dtype(form[1]))
+    block = _as_block(chunk, np.dtype(form[1]), f"block {number} of {form[3]}", 0)
     length = int(block.shape[0])
     if not length:
         return 0, 0.0, 0
@@ -239,11 +264,32 @@ def _first_look(chunk: Any, number: int, *form: Any) -> tuple[int, float, int]:
     return length, max(peak for peak, _ in found), sum(stored for _, stored in found)
 
 
-def _as_block(chunk: Any, dtype: np.dtype) -> Any:
-    """A chunk as an array or a sparse matrix; pandas' missing values become NaN."""
-    if hasattr(chunk, "to_numpy"):
+def _as_block(chunk: Any, dtype: np.dtype, source: str, first: int) -> Any:
+    """A chunk as an array or a sparse matrix; pandas' missing values become NaN.
+
+    Its first row has the number ``first``.
+    """
+    if not hasattr(chunk, "to_numpy"):
+        return chunk
+    try:
         return chunk.to_numpy(dtype=dtype, na_value=np.nan)
-    return chunk
+    except (TypeError, ValueError) as error:
+        for name in chunk.columns:
+            for row, value in enumerate(chunk[name].tolist(), start=first):
+                try:
+                    np.asarray(value).astype(dtype)
+                except (TypeError, ValueError):
+                    what = f"row {row:,} has {value!r}, of type {type(value).__name__}"
+                    raise not_numeric(repr(str(name)), source, what) from error
+        raise
+
+
+def _nothing(chunk: Any) -> None:
+    """All that is asked of a chunk is to be there."""
+
+
+def _is_of_dask(error: Exception) -> bool:
+    return type(error).__module__.startswith(("dask", "distributed"))
 
 
 def _float_of(kind: Any) -> np.dtype | None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import logging
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import dask.config
@@ -34,6 +36,8 @@ _log = logging.getLogger("squareone")
 _NODES = 16
 # Results that are asked for together, and may wait for the client: for each thread, and at least.
 _AHEAD, _LEAST_AHEAD = 2, 8
+# Seconds after which it is looked whether workers were lost.
+_LOOK = 1.0
 
 
 def later(function: Callable[..., Any], *arguments: Any) -> Any:
@@ -98,15 +102,15 @@ def sum_by_tasks(
         for group in groups[first:]
     ]
     nodes = _nodes(totals, first)
-    for (_, level, last), total in zip(
-        nodes, results_in_order([task for task, _, _ in nodes], len(nodes)), strict=True
-    ):
-        so_far.tree.add(np.require(total, requirements="W"), level)
-        so_far.rows = min(n, last * within)
-        if keeper is not None:
-            keeper.keep("sums", so_far.state)
-        if watch is not None:
-            watch(so_far.rows)
+    with failures_named(rows.X):
+        results = results_in_order([task for task, _, _ in nodes], len(nodes))
+        for (_, level, last), total in zip(nodes, results, strict=True):
+            so_far.tree.add(np.require(total, requirements="W"), level)
+            so_far.rows = min(n, last * within)
+            if keeper is not None:
+                keeper.keep("sums", so_far.state)
+            if watch is not None:
+                watch(so_far.rows)
     return so_far.tree.total()
 
 
@@ -142,11 +146,12 @@ def answers_of_tasks(
         for group in blocks(n, within)
     ]
     start, lengths = 0, block_lengths(size, within)
-    for answers in results_in_order(tasks):
-        for answer in answers:
-            part = slice(start, min(start + next(lengths), n))
-            yield part, answer
-            start = part.stop
+    with failures_named(rows.X):
+        for answers in results_in_order(tasks):
+            for answer in answers:
+                part = slice(start, min(start + next(lengths), n))
+                yield part, answer
+                start = part.stop
 
 
 # --- the scheduler ---
@@ -182,8 +187,8 @@ def results_in_order(tasks: Sequence[Any], ahead: int | None = None) -> Iterator
         for part in blocks(len(tasks), ahead or _LEAST_AHEAD):
             yield from compute(*tasks[part])
         return
-    before = _workers(cluster)
-    threads = sum(int(each["nthreads"]) for each in before.values())
+    watched = _WatchedWorkers(cluster)
+    threads = watched.threads
     parts = blocks(len(tasks), ahead or max(_LEAST_AHEAD, _AHEAD * threads))
     waiting: list[Any] = []
     try:
@@ -194,19 +199,77 @@ def results_in_order(tasks: Sequence[Any], ahead: int | None = None) -> Iterator
             following = _submitted(cluster, tasks[parts[i + 1]]) if more else []
             present, waiting = waiting, [*waiting, *following]
             for future in present:
-                yield future.result()
+                yield watched.result(future)
                 waiting.remove(future)
                 future.release()
     finally:
         if cluster.status == "running":
             if waiting:
                 cluster.cancel(waiting)
-            _tell_of_losses(before, cluster)
+            watched.look()
 
 
-def _tell_of_losses(before: dict[str, Any], cluster: Any) -> None:
-    for lost in before.keys() - _workers(cluster).keys():
-        _log.warning("worker %s was lost; its tasks were computed by others", lost)
+class _WatchedWorkers:
+    """The workers of a cluster while results are waited for: losses are logged as they are seen."""
+
+    def __init__(self, cluster: Any) -> None:
+        self._cluster, self._known = cluster, _workers(cluster)
+        self._looked = time.monotonic()
+
+    @property
+    def threads(self) -> int:
+        return sum(int(each["nthreads"]) for each in self._known.values())
+
+    def result(self, future: Any) -> Any:
+        """What a task gave, or the error that ended it."""
+        while not future.done():
+            with suppress(TimeoutError):
+                future.result(timeout=_LOOK)
+            if time.monotonic() > self._looked + _LOOK:
+                self.look()
+        return future.result()
+
+    def look(self) -> None:
+        """Log which workers are gone since the last look, and if none is left."""
+        there, self._looked = _workers(self._cluster), time.monotonic()
+        lost = self._known.keys() - there.keys()
+        for each in sorted(lost):
+            _log.warning("worker %s was lost; its tasks are left to others", each)
+        if lost and not there:
+            _log.warning(
+                "no workers are left, and the work waits for new ones: start some for the same "
+                "scheduler, or interrupt it"
+            )
+        self._known = there
+
+
+@contextmanager
+def failures_named(stream: Any) -> Iterator[None]:
+    """A note to an error, where it was raised while a chunk of the user's was computed."""
+    try:
+        yield
+    except Exception as error:
+        stream._name_failure(error)
+        raise
+
+
+def first_that_fails(tasks: Sequence[Any]) -> int | None:
+    """The number of the first task that ends in an error, as far as can be said."""
+    cluster = client()
+    for part in blocks(len(tasks), _LEAST_AHEAD):
+        if cluster is None:
+            for i in range(part.start, part.stop):
+                try:
+                    compute(tasks[i])
+                except Exception:  # noqa: BLE001 whatever the user's graph raises
+                    return i
+            continue
+        futures = _submitted(cluster, tasks[part])
+        for i, future in enumerate(futures, start=part.start):
+            if future.exception() is not None:
+                cluster.cancel(futures)
+                return i
+    return None
 
 
 def _submitted(cluster: Any, tasks: Sequence[Any]) -> list[Any]:

@@ -12,6 +12,7 @@ from .block_sums import ARITY, HELD_SHARE, Start, TreeSum, group_rows, some_of
 from .dask_tasks import (
     as_task,
     client,
+    failures_named,
     kept,
     later,
     results_in_order,
@@ -54,6 +55,7 @@ class HeldGroups:
         beside: Sequence[Array | None] = (),
     ) -> None:
         self.size, self._client, self.n = size, client(), rows.shape[0]
+        self._stream = rows.X
         groups = blocks(self.n, group_rows(rows.shape[1], rows.sparse))
         self._level, fewest = 0, _TASKS * threads_together()
         while -(-len(groups) // ARITY ** (self._level + 1)) >= fewest:
@@ -122,7 +124,8 @@ class HeldGroups:
             later(work, shared, run, some_of(beside, rows))
             for run, rows in zip(self._runs, self._rows, strict=True)
         ]
-        return results_in_order(tasks, len(tasks))
+        with failures_named(self._stream):
+            yield from results_in_order(tasks, len(tasks))
 
 
 # --- what the tasks do ---

@@ -73,6 +73,9 @@ class Stream(ABC):
         """
         raise NotImplementedError
 
+    def _name_failure(self, error: Exception) -> None:  # noqa: B027 most have nothing to say
+        """Note in an error of a task which part of the source it is from, where that is known."""
+
     def _bounds(self) -> Array:
         """Where pieces that can be read without the others begin (p + 1,); n at the end."""
         return getattr(self, "_starts", np.array([0, self.shape[0]]))

@@ -319,6 +319,9 @@ class _StreamView(Stream):
         for name in _VIEWED:
             setattr(self, name, changed.get(name, getattr(rows, name)))
 
+    def _name_failure(self, error: Exception) -> None:
+        self._rows._name_failure(error)
+
 
 class TransformedStream(_StreamView):
     """What ``make`` gives of every block of another stream: as many rows.
