@@ -173,3 +173,79 @@ def test_times_of_which_one_has_a_zone_are_refused_by_line(table):
     assert done.exit_code == 1
     assert "line 52, row 51, column 'year': '2024-01-23T10:00Z'" in done.stderr
     assert "time zone" in done.stderr
+
+
+SIGNS = {
+    "dollars": (lambda v: f'"${1000 * v:,.2f}"', "'$40,500.00' is read as 40500"),
+    "euros": (lambda v: f"{v:.1f} €", "'40.5 €' is read as 40.5"),
+    "per cent": (lambda v: f"{v:.1f}%", "'40.5%' is read as 40.5"),
+    "thousands": (lambda v: f'"{1000 * v:,.0f}"', "'40,500' is read as 40500"),
+    "Swiss thousands": (
+        lambda v: f"{1000 * v:,.0f}".replace(",", "’"),
+        "'40’500' is read as 40500",
+    ),
+}
+
+
+@pytest.mark.parametrize("how", SIGNS)
+def test_numbers_with_signs_are_numbers_and_it_is_said(table, how):
+    """As text they would be left out as an identifier, since each is another one."""
+    write, said = SIGNS[how]
+    rows = with_cells("area", {i: write(float(row[0])) for i, row in enumerate(ROWS)})
+    rows[0][0] = write(40.5)
+    rows[7][0] = ""
+    table.write_text(text_of(NAMES, rows))
+    done = run("fit", "houses.csv", *FIT, "--quick", "--json")
+    assert done.exit_code == 0, done.output
+    assert f"area has numbers with signs: {said}" in done.stderr
+    (column,) = (c for c in json.loads(done.stdout)["columns"] if c["name"] == "area")
+    assert column["kind"] == "number"
+    assert column["importance"] > 0.3
+    done = run("predict", "houses.squareone", "houses.csv")
+    assert done.exit_code == 0, done.output
+    assert said in done.stderr
+
+
+def test_a_target_with_signs_and_marks_of_gaps(table):
+    place = NAMES.index("price")
+    rows = [[*row[:place], f'"€{1000 * float(row[place]):,.0f}"', row[5]] for row in ROWS]
+    rows[5][place] = "?"
+    table.write_text(text_of(NAMES, rows))
+    done = run("fit", "houses.csv", *FIT, "--quick", "--json")
+    assert done.exit_code == 0, done.output
+    assert "price has numbers, and '?' in 1 row: taken as gaps" in done.stderr
+    assert "price has numbers with signs" in done.stderr
+    assert "1 row without a value of price left out (row 6)" in done.stderr
+    assert json.loads(done.stdout)["measured"]["guessing"] > 50_000
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        {0: "50%", 1: "0.5"},
+        {0: "$5", 1: "€5"},
+        {0: "02139"},
+        {0: "1,23,4"},
+    ],
+    ids=["shares", "currencies", "codes", "no thousands"],
+)
+def test_numbers_of_which_nobody_knows_what_is_meant_stay_words(table, cells):
+    rows = with_cells("area", {i: f'"{cells.get(i % 3, f"{i % 5}7")}"' for i in range(len(ROWS))})
+    table.write_text(text_of(NAMES, rows))
+    done = run("fit", "houses.csv", *FIT, "--quick", "--json")
+    assert done.exit_code == 0, done.output
+    (column,) = (c for c in json.loads(done.stdout)["columns"] if c["name"] == "area")
+    assert column["kind"] == "words"
+    assert "is read as" not in done.stderr
+
+
+@pytest.mark.parametrize("date", ["{d:02d}/03/{y}", "{d}.3.{y}", "{d} Mar {y}", "March {d}, {y}"])
+def test_dates_of_other_formats_are_told(table, date):
+    cells = {i: f'"{date.format(d=1 + i % 28, y=1950 + i)}"' for i in range(len(ROWS))}
+    cells[4] = "1954-03-05"
+    table.write_text(text_of(NAMES, with_cells("year", cells)))
+    done = run("fit", "houses.csv", *FIT, "--quick")
+    assert done.exit_code == 0, done.output
+    shown = date.format(d=1, y=1950)
+    assert f"year looks like dates, and is taken as words: {shown!r}" in done.stderr
+    assert "2024-12-31" in done.stderr

@@ -16,13 +16,32 @@ from ..tables.table_model import TableModel
 from ..tables.target_choice import check_finite
 from .console import Console
 
-__all__ = ["as_fitted", "features_of"]
+__all__ = ["as_fitted", "features_of", "with_target"]
 
 # Columns of which something is told, of each kind.
 _LISTED = 5
 # A share of numbers in a column of words that is worth telling.
 _WORTH_TELLING = 0.5
 _DATE = re.compile(r"\s*\d{4}-\d{2}-\d{2}")
+# Dates as people write them, of which it is not known what is the day and what the month.
+_OTHER_DATE = re.compile(
+    r"\s*(\d{1,2}[./-]\d{1,2}[./-]\d{2,4}|\d{4}[./]\d{1,2}[./]\d{1,2}"
+    r"|\d{1,2}\.?[ -][^\W\d]{3,9}\.?[ -]\d{2,4}|[^\W\d]{3,9}\.? \d{1,2},? \d{4})\b.*"
+)
+# Rows, and levels in them, that are looked at for dates, and the share of these that says so.
+_BEGINNING, _SOME, _MOSTLY = 10_000, 200, 0.9
+
+
+def with_target(file: TableFile, name: str, console: Console) -> TableFile:
+    """A table whose target is numbers, where it is text of numbers with signs and marks of gaps."""
+    if name not in file.table.column_names:
+        return file
+    found = numbers_in_text(file, name)
+    if found is None or found.words:
+        return file
+    _tell_gaps([found], console)
+    _tell_signs([found], console)
+    return replace(file, table=with_numbers(file.table, [found]))
 
 
 def features_of(file: TableFile, names: list[str], words: Any, console: Console) -> Any:
@@ -54,9 +73,11 @@ def features_of(file: TableFile, names: list[str], words: Any, console: Console)
         elif each.of_measurements:
             _refuse_word(file, each)
     _tell_gaps(made, console)
+    _tell_signs(made, console)
     _tell_words([each for each in found if each.words], console)
     table = with_numbers(file.table.select(names), made)
     checked = replace(file, table=table)
+    _tell_dates(checked, free, console)
     for name in free:
         check_finite(checked, name)
         _check_times(checked, name)
@@ -89,6 +110,15 @@ def _tell_gaps(found: list[NumbersInText], console: Console) -> None:
         console.note(f"{len(told) - _LISTED:,} more columns of numbers have such gaps")
 
 
+def _tell_signs(found: list[NumbersInText], console: Console) -> None:
+    told = [each for each in found if each.signed]
+    for each in told[:_LISTED]:
+        text, number = each.signed or ("", 0.0)
+        console.note(f"{each.name} has numbers with signs: {text!r} is read as {number:.15g}")
+    if len(told) > _LISTED:
+        console.note(f"{len(told) - _LISTED:,} more columns have numbers with signs")
+
+
 def _tell_words(found: list[NumbersInText], console: Console) -> None:
     mixed = [each for each in found if each.share >= _WORTH_TELLING]
     for each in mixed[:_LISTED]:
@@ -96,6 +126,27 @@ def _tell_words(found: list[NumbersInText], console: Console) -> None:
         console.note(
             f"{each.name} is taken as words, though {percent(each.share)} of it are numbers: "
             f"{word[:40]!r} is none"
+        )
+
+
+def _tell_dates(file: TableFile, names: list[str], console: Console) -> None:
+    """Columns of dates that are words, since they are not written as ISO 8601 says."""
+    import pyarrow
+
+    found = []
+    for name in names:
+        values = file.table.column(name)
+        if not pyarrow.types.is_string(values.type):
+            continue
+        levels = values.slice(0, _BEGINNING).unique().drop_null()[:_SOME].to_pylist()
+        dates = [level for level in levels if _OTHER_DATE.fullmatch(level)]
+        isos = [level for level in levels if _DATE.match(level)]
+        if dates and len(dates) + len(isos) > _MOSTLY * len(levels):
+            found.append((name, dates[0]))
+    for name, date in found[:_LISTED]:
+        console.note(
+            f"{name} looks like dates, and is taken as words: {date!r} is known as a date where "
+            "all of the column are written as 2024-12-31 is"
         )
 
 
@@ -152,4 +203,5 @@ def as_fitted(model: TableModel, file: TableFile, console: Console) -> TableFile
         if each and not each.words:
             found.append(each)
     _tell_gaps(found, console)
+    _tell_signs(found, console)
     return replace(file, table=with_numbers(file.table, found))

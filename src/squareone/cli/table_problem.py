@@ -19,7 +19,7 @@ from ..tables.encoded_rows import rows_of_table
 from ..tables.target_choice import TargetColumn, target_of
 from ..texts import listed
 from .console import Console
-from .feature_columns import features_of
+from .feature_columns import features_of, with_target
 
 __all__ = ["TableProblem", "counted", "open_table", "table_problem"]
 
@@ -88,6 +88,8 @@ def table_problem(path: str, options: dict[str, Any], console: Console) -> Table
     if is_mapped(file.table):
         console.detail("the table is left on the disk, and read in passes")
     name = options["target"]
+    if options.get("task") != "classification":
+        file = with_target(file, name, console)
     target = target_of(file, name, options.get("task") or "auto")
     console.say(_said_of_target(target))
     _tell_left_out(file, target, console)

@@ -1,11 +1,13 @@
-"""Columns of numbers that are text in a file, since a few cells say in some way that there is none.
+"""Columns of numbers that are text in a file, because of signs, or of cells that say "no number".
 
-Where somebody wrote "?" into a gap, the reader of the file gives the whole column as text. What is
-otherwise numbers is made so again; other words in it are refused before any work, with their line.
+Where somebody wrote "?" into a gap, or $1,234.50 for a price, the reader of the file gives the
+whole column as text. What is otherwise numbers is made so again; other words in it are refused
+before any work, with their line.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -25,6 +27,18 @@ __all__ = ["NumbersInText", "numbers_in_text", "with_numbers"]
 _MOSTLY, _DIFFERENT = 0.95, 10
 # A part of the levels that is looked at before all of them.
 _FIRST = 1000
+# What stands before or behind a number, one of each in a column.
+_CURRENCIES = "$€£¥₹₩₽₺"
+_SIGNED = re.compile(
+    rf"(?P<minus>[-+−]?)\s*(?P<before>[{_CURRENCIES}]?)\s*(?P<digits>[\d.,'’\s]*\d[.,]?)"
+    rf"\s*(?P<after>[{_CURRENCIES}%]?)"
+)
+_THOUSANDS = {
+    ".": re.compile(r"\d{1,3}(?:([,'’\s])\d{3})(?:\1\d{3})*(?:\.\d*)?"),
+    ",": re.compile(r"\d{1,3}(?:([.'’\s])\d{3})(?:\1\d{3})*(?:,\d*)?"),
+}
+_BETWEEN = re.compile(r"['’\s]")
+_LONGEST = 40
 # Every integer up to this is a number of float64.
 _ALL_INTEGERS = 2.0**53
 
@@ -46,6 +60,8 @@ class NumbersInText:
         The places, in ``levels``, of what is neither.
     share : float
         Of the rows with a value those that have numbers.
+    signed : tuple of (str, float), or None
+        A text with signs of a currency, of per cent or between thousands, and its number.
     """
 
     name: str
@@ -54,6 +70,7 @@ class NumbersInText:
     gaps: dict[str, int]
     words: tuple[int, ...]
     share: float
+    signed: tuple[str, float] | None = None
 
     @property
     def of_measurements(self) -> bool:
@@ -84,8 +101,8 @@ class NumbersInText:
 def numbers_in_text(file: TableFile, name: str) -> NumbersInText | None:
     """What a column of text has of numbers; None where it is no text, or has other text mostly.
 
-    Also None where it has codes with leading zeros, and where the file has no text that stands for
-    a gap or a number that only its decimal sign makes one: numbers as text are known as such later.
+    Also None where it has codes with leading zeros, or signs of several currencies, and where there
+    is nothing to be done: numbers that are written as such are known later.
 
     **Cost**: a pass over the column, and one call of ``float`` for every level.
     """
@@ -99,22 +116,28 @@ def numbers_in_text(file: TableFile, name: str) -> NumbersInText | None:
     decimal = file.form.decimal if file.form else "."
     numbers = np.full(len(levels), np.nan)
     gaps, words = [], []
+    signed, signs = None, set()
     for place, level in enumerate(levels.to_pylist()):
         text = level.strip()
         if text.lower() in GAPS:
             gaps.append(place)
         elif is_code(text):
             return None
+        elif (number := _number(text, decimal)) is not None:
+            numbers[place] = number
+            signs.add("")
+        elif (found := _signed_number(text, decimal)) is not None:
+            numbers[place], sign = found
+            signs.add(sign)
+            signed = signed or (text, numbers[place])
         else:
-            number = _number(text, decimal)
-            if number is None:
-                words.append(place)
-            else:
-                numbers[place] = number
+            words.append(place)
         if place == _FIRST and len(words) > _FIRST / 2:
             return None
     known = ~np.isnan(numbers)
-    if not known.any() or not (gaps or words or decimal == ","):
+    if not known.any() or not (gaps or words or signed or decimal == ","):
+        return None
+    if len(signs - {""}) > 1 or signs >= {"", "%"}:  # of 0.5 and 50 % nobody knows what is meant
         return None
     places = compute.index_in(column, value_set=levels).drop_null()
     counts = np.bincount(np.asarray(places), minlength=len(levels))
@@ -124,7 +147,7 @@ def numbers_in_text(file: TableFile, name: str) -> NumbersInText | None:
         if text := levels[place].as_py().strip():
             shown[text] += int(counts[place])
     share = float(counts[known].sum() / valued)
-    return NumbersInText(name, levels, numbers, dict(shown), tuple(words), share)
+    return NumbersInText(name, levels, numbers, dict(shown), tuple(words), share, signed)
 
 
 def _number(text: str, decimal: str) -> float | None:
@@ -134,6 +157,21 @@ def _number(text: str, decimal: str) -> float | None:
         return float(text.replace(",", ".") if decimal == "," else text)
     except ValueError:
         return None
+
+
+def _signed_number(text: str, decimal: str) -> tuple[float, str] | None:
+    """A number with signs that ``float`` does not read, and the sign of a currency or per cent."""
+    match = _SIGNED.fullmatch(text) if len(text) <= _LONGEST else None
+    if match is None or (match["before"] and match["after"]):
+        return None
+    digits = match["digits"].strip()
+    if grouped := _THOUSANDS[decimal].fullmatch(digits):
+        digits = digits.replace(grouped[1], "")
+    number = None if _BETWEEN.search(digits) else _number(digits, decimal)
+    if number is None:
+        return None
+    sign = match["before"] or match["after"]
+    return (-number if match["minus"] in ("-", "−") else number), sign
 
 
 def with_numbers(table: Any, found: list[NumbersInText]) -> Any:

@@ -423,10 +423,19 @@ def _of_arrow(source: _Source, form: TextFormat, said: str) -> TableFileError:
         return TableFileError(source.name, f"it cannot be read ({said})", remedy)
     line, count, shown = found
     width = len(form.names)
+    remedy = (
+        'write text that holds the delimiter in quotation marks, as in "a, b", or give --delimiter'
+    )
+    if width == 1:
+        remedy = "the names of columns are expected in the first line: delete those above, or give"
+        remedy += " --delimiter"
+    elif count == width + 1 and shown.endswith(form.delimiter):
+        remedy = "give the last column a name, or delete the delimiter at the end of lines"
+    are = "is 1 column" if width == 1 else f"are {width:,} columns"
     return TableFileError(
         source.name,
-        f"{count:,} value{'s' * (count != 1)} where there are {width:,} columns",
-        'write text that holds the delimiter in quotation marks, as in "a, b", or give --delimiter',
+        f"{count:,} value{'s' * (count != 1)} where there {are}",
+        remedy,
         line=line,
         value=shown,
     )

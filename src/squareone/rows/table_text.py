@@ -221,7 +221,7 @@ def _header_lines(cells: list[list[str]], source: str, decimal: str) -> int:
     return 1
 
 
-_WORDS_OF_GAPS = ("na", "n/a", "n.a.", "nan", "-nan", "null", "none", "#n/a", "#na")
+_WORDS_OF_GAPS = ("na", "n/a", "n.a.", "n.d.", "nan", "-nan", "null", "none", "#n/a", "#na")
 #: Texts that stand for a gap among numbers, in small letters; pyarrow's own, and usual ones.
 GAPS = frozenset(("", *_WORDS_OF_GAPS, "?", "-", "--", "–", "—", ".", ".."))
 
