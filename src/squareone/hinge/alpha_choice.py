@@ -28,6 +28,8 @@ _SMALL_ROWS = 1500
 _SOFT = 0.5
 # How far the hinge is rounded off at first where a λ is solved again, more exactly.
 _AGAIN = 0.04
+# The same where nothing is known: most rows of a wider corner are free at first.
+_FROM_NOTHING = 0.2
 #: The gap of solutions from which exact leave-one-out values are taken.
 EXACT = 1e-10
 
@@ -116,7 +118,7 @@ class ColumnPaths:
             )
             system = self.scaled.system
             if near is None:
-                start, share = BoxPoint(np.zeros(system.n), np.zeros(system.n)), 1.0
+                start, share = BoxPoint(np.zeros(system.n), np.zeros(system.n)), _FROM_NOTHING
             else:
                 start, share = (
                     start_from(system, self._had[near][j], problem),

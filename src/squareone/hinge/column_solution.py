@@ -137,9 +137,13 @@ def _by_proximal_steps(
     scale = float(problem.weights.sum()) / (2.0 * problem.alpha)  # of the objective
     for _ in range(_MOST_STEPS):
         anchor = np.minimum(np.maximum(problem.signs * point.coefficients, 0.0), upper)
+        free = (anchor > 0) & (anchor < upper)
+        # rows that were free mostly stay so
+        first = (free, (anchor >= upper) & ~free) if free.any() else None
         box = problem.box(np.maximum(share * widths, least), anchor)
         try:
-            point, systems, _ = newton(system, box, point, 1e-4 * tolerance * scale)
+            worth = 1e-4 * tolerance * scale
+            point, systems, _ = newton(system, box, point, worth, first=first)
         except SingularSystemError:
             least = 100.0 * max(least, share * float(widths.min()))
             continue

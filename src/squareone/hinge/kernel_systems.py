@@ -67,7 +67,7 @@ class MatrixSystem(KernelSystem):
 
     def block(self, rows: Array, others: Array) -> Array:
         """K between some rows (k,) and others (l,): a copy (k, l)."""
-        return np.ascontiguousarray(self.K[rows][:, others])
+        return self.K[rows].take(others, axis=1)
 
     def product(self, coefficients: Array) -> Array:
         """K c; only the rows of coefficients other than zero are read where they are few."""
@@ -91,7 +91,7 @@ class MatrixSystem(KernelSystem):
 class _FreeRowsOfMatrix(FreeRows):
     def __init__(self, R: Array, rows: Array, shifts: Array) -> None:
         self._R = R
-        self._L = np.ascontiguousarray(R[:, rows])
+        self._L = R.take(rows, axis=1)
         self._L[np.diag_indices(rows.size)] += shifts
         cholesky(self._L)
 
