@@ -11,9 +11,8 @@ from ..arrays import Array
 from ..fitting.progress import Progress
 from ..models import KernelExpansion
 from ..threads import for_each, one_core, shared_cores
-from .box_newton import BoxPoint
 from .certificates import ColumnProblem
-from .column_solution import ColumnSolution, solve_column, start_from
+from .column_solution import ColumnSolution, solve_column, start_from, start_from_few
 from .kernel_systems import KernelSystem, MatrixSystem
 from .left_out_values import estimated_values, left_out_values
 from .svm_task import Fold, ScaledSystem, SVMTask
@@ -28,8 +27,6 @@ _SMALL_ROWS = 1500
 _SOFT = 0.5
 # How far the hinge is rounded off at first where a λ is solved again, more exactly.
 _AGAIN = 0.04
-# The same where nothing is known: most rows of a wider corner are free at first.
-_FROM_NOTHING = 0.2
 #: The gap of solutions from which exact leave-one-out values are taken.
 EXACT = 1e-10
 
@@ -118,7 +115,7 @@ class ColumnPaths:
             )
             system = self.scaled.system
             if near is None:
-                start, share = BoxPoint(np.zeros(system.n), np.zeros(system.n)), _FROM_NOTHING
+                start, share = start_from_few(system, problem)
             else:
                 start, share = (
                     start_from(system, self._had[near][j], problem),

@@ -125,15 +125,15 @@ def newton(
     for step in range(1, most + 1):
         b = point.intercept
         sizes = problem.sizes(point.values + b)
-        guessed = step == 1 and first is not None
-        free, full = first if guessed else _sets(problem, sizes)
+        guess = first if step == 1 else None
+        free, full = guess or _sets(problem, sizes)
         following = _system_solved(system, problem, point, free, full)
         sizes_after = problem.sizes(following.values + following.intercept)
         free_after, full_after = _sets(problem, sizes_after)
         if np.array_equal(free, free_after) and np.array_equal(full, full_after):
             return following, step, True
         slope, share = _line_search(problem, point, following, sizes, sizes_after)
-        if guessed and slope >= 0.0:
+        if guess and slope >= 0.0:
             continue  # that leads nowhere
         if share > 0.0:
             point = following if share == 1.0 else _between(point, following, share)

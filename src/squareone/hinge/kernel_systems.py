@@ -42,6 +42,10 @@ class KernelSystem(ABC):
         """K between some rows (k,) and others (l,): a copy (k, l)."""
 
     @abstractmethod
+    def part(self, rows: Array) -> KernelSystem:
+        """The same between some rows (k,), copied."""
+
+    @abstractmethod
     def product(self, coefficients: Array) -> Array:
         """K c for ``coefficients`` (n,), of which many may be zero."""
 
@@ -69,10 +73,14 @@ class MatrixSystem(KernelSystem):
         """K between some rows (k,) and others (l,): a copy (k, l)."""
         return self.K[rows].take(others, axis=1)
 
+    def part(self, rows: Array) -> MatrixSystem:
+        """Of some rows."""
+        return MatrixSystem(self.block(rows, rows))
+
     def product(self, coefficients: Array) -> Array:
         """K c; only the rows of coefficients other than zero are read where they are few."""
         used = np.flatnonzero(coefficients)
-        if 2 * used.size > self.n:
+        if 4 * used.size > self.n:  # rows are copied for that, which takes longer than zeros
             return self.K @ coefficients
         return coefficients[used] @ self.K[used]
 
@@ -116,6 +124,10 @@ class FeatureSystem(KernelSystem):
     def block(self, rows: Array, others: Array) -> Array:
         """K between some rows (k,) and others (l,): a copy (k, l)."""
         return self.Z[rows] @ self.Z[others].T
+
+    def part(self, rows: Array) -> FeatureSystem:
+        """Of some rows."""
+        return FeatureSystem(self.Z[rows])
 
     def product(self, coefficients: Array) -> Array:
         """Z(Zᵀc)."""
