@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from sklearn.svm import SVC, LinearSVC
 
+from squareone.hinge import column_solution
 from squareone.hinge.box_newton import BoxPoint
 from squareone.hinge.certificates import ColumnProblem
-from squareone.hinge.column_solution import solve_column, start_from
+from squareone.hinge.column_solution import solve_column, start_from, start_from_few
 from squareone.hinge.kernel_systems import FeatureSystem, MatrixSystem
 from squareone.hinge.left_out_values import estimated_values, left_out_values
 from tests.reference import hinge_loss as reference
@@ -376,6 +377,25 @@ def test_from_another_alpha_it_is_the_same(squared):
     warm = solve_column(system, problem, start_from(system, first, problem), 1e-12)
     cold = solved(K, y, w, 0.1, squared, False)
     np.testing.assert_allclose(warm.point.values, cold.point.values, atol=1e-7)
+
+
+@LOSSES
+@INTERCEPTS
+@pytest.mark.parametrize("alpha", [3.0, 0.02])
+def test_from_few_rows_it_is_the_same(alpha, intercept, squared, monkeypatch):
+    """Twice a third of 90 rows, and one class alone among the first of them."""
+    monkeypatch.setattr(column_solution, "_FEW_ROWS", 20)
+    _, K, y, w = problem_of(7, 90, weighted=True)
+    rows = np.random.RandomState(0).permutation(90)[:30]
+    rows = np.sort(rows)[np.random.RandomState(0).permutation(30)[:10]]
+    w[rows[y[rows] < 0]] = 0.0
+    problem, system = ColumnProblem(y, w, alpha, squared, intercept), MatrixSystem(K)
+    start, share = start_from_few(system, problem)
+    assert squared or (start.coefficients != 0).sum() > 20
+    found = solve_column(system, problem, start, 1e-12, share)
+    cold = solved(K, y, w, alpha, squared, intercept)
+    assert found.certificate.gap <= 1e-10
+    np.testing.assert_allclose(found.point.values, cold.point.values, atol=1e-6)
 
 
 @pytest.mark.parametrize("scale", [1e-12, 1e12])

@@ -11,9 +11,8 @@ from ..arrays import Array
 from ..fitting.progress import Progress
 from ..models import KernelExpansion
 from ..threads import for_each, one_core, shared_cores
-from .box_newton import BoxPoint
 from .certificates import ColumnProblem
-from .column_solution import ColumnSolution, solve_column, start_from
+from .column_solution import ColumnSolution, solve_column, start_from, start_from_few
 from .kernel_systems import KernelSystem, MatrixSystem
 from .left_out_values import estimated_values, left_out_values
 from .svm_task import Fold, ScaledSystem, SVMTask
@@ -116,7 +115,7 @@ class ColumnPaths:
             )
             system = self.scaled.system
             if near is None:
-                start, share = BoxPoint(np.zeros(system.n), np.zeros(system.n)), 1.0
+                start, share = start_from_few(system, problem)
             else:
                 start, share = (
                     start_from(system, self._had[near][j], problem),

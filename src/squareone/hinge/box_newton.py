@@ -111,10 +111,13 @@ def newton(
     start: BoxPoint,
     tolerance: float,
     most: int = 400,
+    first: tuple[Array, Array] | None = None,
 ) -> tuple[BoxPoint, int, bool]:
     """Minimise from ``start``, until the sets repeat or a step promises less than ``tolerance``.
 
     Returns the point, the number of systems that were solved, and whether it is the solution.
+    ``first`` are the sets (free and full) of the first step, where better ones are known than what
+    the conditions at ``start`` say: a smaller μ makes nearly all rows change their set there.
 
     **Cost**: a step |M|³/3 + 2n|M| flops, and 2n for each row that changes its set.
     """
@@ -122,13 +125,16 @@ def newton(
     for step in range(1, most + 1):
         b = point.intercept
         sizes = problem.sizes(point.values + b)
-        free, full = _sets(problem, sizes)
+        guess = first if step == 1 else None
+        free, full = guess or _sets(problem, sizes)
         following = _system_solved(system, problem, point, free, full)
         sizes_after = problem.sizes(following.values + following.intercept)
         free_after, full_after = _sets(problem, sizes_after)
         if np.array_equal(free, free_after) and np.array_equal(full, full_after):
             return following, step, True
         slope, share = _line_search(problem, point, following, sizes, sizes_after)
+        if guess and slope >= 0.0:
+            continue  # that leads nowhere
         if share > 0.0:
             point = following if share == 1.0 else _between(point, following, share)
         if -slope <= tolerance:

@@ -12,7 +12,7 @@ with C = 1/(2λ)).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -67,6 +67,11 @@ class ColumnProblem:
     def plain_box(self) -> BoxProblem:
         """The squared hinge loss itself."""
         return self.box(self.ridge, np.zeros_like(self.weights))
+
+    def part(self, rows: Array) -> ColumnProblem:
+        """Of some rows, which weigh as much as all of them do."""
+        alpha = self.alpha * rows.size / self.signs.size
+        return replace(self, signs=self.signs[rows], weights=self.weights[rows], alpha=alpha)
 
     def without(self, row: int) -> ColumnProblem:
         """Without a row."""

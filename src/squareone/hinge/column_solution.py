@@ -15,6 +15,11 @@ from .kernel_systems import KernelSystem
 # Width in units of the margin in which the hinge is rounded off at first, and what is left of it
 # from step to step of the proximal method.
 _ZONE, _SHRINK = 0.5, 0.2
+# The share of that where nothing is known, and from a solution of few rows.
+_FROM_NOTHING, _FROM_FEW = 0.2, 0.4
+# Rows up to which nothing is known, how few are taken of more, to which gap they are solved, and
+# how wide their margin is then.
+_FEW_ROWS, _ONE_IN, _OF_FEW, _NEAR_MARGIN = 1000, 3, 1e-2, 0.2
 # The shift of the free rows is at least this share of the largest k(x, x).
 _LEAST_SHIFT = 1e-12
 _MOST_STEPS = 60
@@ -137,9 +142,13 @@ def _by_proximal_steps(
     scale = float(problem.weights.sum()) / (2.0 * problem.alpha)  # of the objective
     for _ in range(_MOST_STEPS):
         anchor = np.minimum(np.maximum(problem.signs * point.coefficients, 0.0), upper)
+        free = (anchor > 0) & (anchor < upper)
+        # rows that were free mostly stay so
+        first = (free, (anchor >= upper) & ~free) if free.any() else None
         box = problem.box(np.maximum(share * widths, least), anchor)
         try:
-            point, systems, _ = newton(system, box, point, 1e-4 * tolerance * scale)
+            worth = 1e-4 * tolerance * scale
+            point, systems, _ = newton(system, box, point, worth, first=first)
         except SingularSystemError:
             least = 100.0 * max(least, share * float(widths.min()))
             continue
@@ -180,3 +189,28 @@ def start_from(system: KernelSystem, last: ColumnSolution, problem: ColumnProble
         return point
     values = point.values + system.product(change)
     return BoxPoint(point.coefficients + change, values, point.intercept)
+
+
+def start_from_few(system: KernelSystem, problem: ColumnProblem) -> tuple[BoxPoint, float]:
+    """Where to start where nothing is known, and the share of the corner to round off.
+
+    Of many rows a third says for nearly all of them where they belong, and of these a third again.
+    For the squared hinge loss it does not: its coefficients are errors of f over λ.
+
+    Cost: less than half of what solving from the start that it gives does; n²/9 numbers.
+    """
+    n = system.n
+    if n <= _FEW_ROWS or problem.squared:
+        return BoxPoint(np.zeros(n), np.zeros(n)), _FROM_NOTHING
+    rows = np.sort(np.random.RandomState(0).permutation(n)[: n // _ONE_IN])
+    few, own = system.part(rows), problem.part(rows)
+    start, share = start_from_few(few, own)
+    found = solve_column(few, own, start, _OF_FEW, share).point
+    spread = np.zeros(n)
+    spread[rows] = found.coefficients
+    values = system.product(spread) + found.intercept
+    upper = problem.upper
+    zone = _NEAR_MARGIN / np.where(upper > 0, upper, upper.max(initial=1.0))
+    box = problem.box(zone, 0.5 * upper)
+    coefficients = problem.signs * box.clipped(box.sizes(values))
+    return BoxPoint(coefficients, system.product(coefficients), found.intercept), _FROM_FEW

@@ -42,6 +42,10 @@ class KernelSystem(ABC):
         """K between some rows (k,) and others (l,): a copy (k, l)."""
 
     @abstractmethod
+    def part(self, rows: Array) -> KernelSystem:
+        """The same between some rows (k,), copied."""
+
+    @abstractmethod
     def product(self, coefficients: Array) -> Array:
         """K c for ``coefficients`` (n,), of which many may be zero."""
 
@@ -67,12 +71,16 @@ class MatrixSystem(KernelSystem):
 
     def block(self, rows: Array, others: Array) -> Array:
         """K between some rows (k,) and others (l,): a copy (k, l)."""
-        return np.ascontiguousarray(self.K[rows][:, others])
+        return self.K[rows].take(others, axis=1)
+
+    def part(self, rows: Array) -> MatrixSystem:
+        """Of some rows."""
+        return MatrixSystem(self.block(rows, rows))
 
     def product(self, coefficients: Array) -> Array:
         """K c; only the rows of coefficients other than zero are read where they are few."""
         used = np.flatnonzero(coefficients)
-        if 2 * used.size > self.n:
+        if 4 * used.size > self.n:  # rows are copied for that, which takes longer than zeros
             return self.K @ coefficients
         return coefficients[used] @ self.K[used]
 
@@ -91,7 +99,7 @@ class MatrixSystem(KernelSystem):
 class _FreeRowsOfMatrix(FreeRows):
     def __init__(self, R: Array, rows: Array, shifts: Array) -> None:
         self._R = R
-        self._L = np.ascontiguousarray(R[:, rows])
+        self._L = R.take(rows, axis=1)
         self._L[np.diag_indices(rows.size)] += shifts
         cholesky(self._L)
 
@@ -116,6 +124,10 @@ class FeatureSystem(KernelSystem):
     def block(self, rows: Array, others: Array) -> Array:
         """K between some rows (k,) and others (l,): a copy (k, l)."""
         return self.Z[rows] @ self.Z[others].T
+
+    def part(self, rows: Array) -> FeatureSystem:
+        """Of some rows."""
+        return FeatureSystem(self.Z[rows])
 
     def product(self, coefficients: Array) -> Array:
         """Z(Zᵀc)."""

@@ -272,13 +272,7 @@ class ScaledSystem:
 
     def part(self, rows: Array) -> ScaledSystem:
         """Of some rows."""
-        system = self.system
-        if isinstance(system, FeatureSystem):
-            some: KernelSystem = FeatureSystem(system.Z[rows])
-        else:
-            assert isinstance(system, MatrixSystem)
-            some = MatrixSystem(system.K[np.ix_(rows, rows)])
-        return replace(self, system=some)
+        return replace(self, system=self.system.part(rows))
 
 
 def _in_float64(X: Any) -> Any:
