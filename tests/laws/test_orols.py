@@ -391,7 +391,7 @@ def test_columns_that_wait_do_not_matter(weighted, pool, waiting, kernels, monke
     more = {"max_centers": 25, "stopping": 25, "epsilon": 1e-3, "selection": "residual"}
     expected = fitted(kernel, data, **more)
     monkeypatch.setattr("squareone.greedy.next_center._POOL", pool)
-    monkeypatch.setattr("squareone.greedy.next_center._WAITING", waiting)
+    monkeypatch.setattr("squareone.greedy.next_center._PREFETCHED", waiting)
     found = fitted(kernel, data, **more)
     assert order(found) == order(expected)
     assert_allclose(found.predict(data.X_new), expected.predict(data.X_new), rtol=1e-7)
