@@ -40,7 +40,6 @@ MODELS = {
     "randomised": SelectiveSamplingClassifier(strategy="randomized", b=0.5),
     "filter": FilteringClassifier(alpha=0.1, k=1.0),
 }
-WITH_OFFSETS = ["perceptron", "average", "sampler", "randomised", "filter"]
 TARGETS = {"two": even, "many": digits, "labels": both}
 
 
@@ -57,13 +56,11 @@ def test_they_agree_with_predictions(name, target):
     rows = images[1000:]
     p, predicted = model.predict_proba(rows), model.predict(rows)
     assert ((p >= 0) & (p <= 1)).all()
-    offsets = name in WITH_OFFSETS
     if target == "labels":
-        assert offsets or ((p > 0.5) == (predicted > 0)).all()
+        assert_array_equal(p > 0.5, predicted > 0)
     else:
         assert_allclose(p.sum(axis=1), 1.0)
-        agree = model.classes_[p.argmax(axis=1)] == predicted
-        assert agree.all() or (offsets and target == "two")
+        assert_array_equal(model.classes_[p.argmax(axis=1)], predicted)
     assert_allclose(np.exp(model.predict_log_proba(rows)), p)
     if target == "two":  # they increase with the decision value
         order = np.argsort(model.decision_function(rows), kind="stable")
@@ -74,44 +71,6 @@ def test_they_agree_with_predictions(name, target):
         one = model.predict_proba_one(row)
         assert list(one) == model.classes_.tolist()
         assert_allclose(list(one.values()), expected, atol=1e-12)
-
-
-@pytest.mark.parametrize("labels", [False, True])
-@pytest.mark.parametrize("name", ["incremental", "perceptron", "sampler"])
-def test_they_are_at_the_frequencies_of_rare_classes(name, labels):
-    """Also where zero says nothing of them: without an intercept, and of mistakes."""
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(1500, 4))
-    rare = (rng.random(1500) < 1 / (1 + np.exp(3.0 - 1.5 * X[:, 0]))).astype(int)
-    target = np.column_stack([rare, 1 - rare]) if labels else rare
-    for intercept in (False, True) if name != "sampler" else (None,):
-        model = clone(MODELS[name])
-        if intercept is not None:
-            model.set_params(fit_intercept=intercept)
-        model.partial_fit(X[:1000], target[:1000])
-        p, truth = model.predict_proba(X[1000:]), rare[1000:]
-        share = truth.mean()
-        constant = log_loss(truth, np.full(truth.size, share))
-        for each, of in [(p[:, 0], truth), (p[:, 1], 1 - truth)] if labels else [(p[:, 1], truth)]:
-            assert abs(each.mean() - of.mean()) < 0.06
-            assert log_loss(of, each) < 1.03 * constant
-
-
-def test_offsets_are_those_of_values_before_learning():
-    order = np.random.default_rng(0).permutation(len(digits))
-    rare = digits[order] == 3
-    model = SecondOrderPerceptron().fit(images[order], rare)
-    until = len(rare) - len(rare) % CALIBRATION_STEP
-    last = slice(until - CALIBRATION_ROWS, until)
-    expected = fit_calibration(
-        "temperature",
-        model.online_decisions_[last, None],
-        rare[last, None],
-        exclusive=False,
-        class_weighted=True,
-    )
-    assert_allclose(model.calibration_.slopes, expected.slopes, rtol=1e-6)
-    assert_allclose(model.calibration_.offsets, expected.offsets, rtol=1e-6)
 
 
 @pytest.mark.parametrize("name", ["incremental", "kernel", "sampler", "perceptron"])
@@ -154,14 +113,9 @@ def test_a_sampler_knows_the_labels_that_it_was_given():
     until = asked.size - asked.size % CALIBRATION_STEP
     rows = asked[max(0, until - CALIBRATION_ROWS) : until]
     expected = fit_calibration(
-        "temperature",
-        model.online_decisions_[rows, None],
-        even[rows, None],
-        exclusive=False,
-        class_weighted=True,
+        "temperature", model.online_decisions_[rows, None], even[rows, None], exclusive=False
     )
     assert_allclose(model.calibration_.slopes, expected.slopes, rtol=1e-6)
-    assert_allclose(model.calibration_.offsets, expected.offsets, rtol=1e-6)
 
 
 def test_weights_count():

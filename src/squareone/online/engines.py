@@ -331,9 +331,6 @@ class Method(ABC):
 
     #: The only form there is for it; None: any.
     form: str | None = None
-    #: Whether all rows are learned, whatever was said of them: the sign of what an intercept makes
-    #: of them is then that of the more probable class.
-    every_row: ClassVar[bool] = False
     #: Whether something is kept until what was learned is sure to stand.
     settles: ClassVar[bool] = False
     #: Of what it does by chance; None where it does nothing so.
@@ -367,7 +364,6 @@ class IncrementalMethod(Method):
     alphas: Array
     forgetting: float
     new_classes: bool = False
-    every_row: ClassVar[bool] = True
 
     @property
     def form(self) -> str | None:  # type: ignore[override]

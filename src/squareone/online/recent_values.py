@@ -31,10 +31,6 @@ class RecentValues(Restorable):
     columns : int
     exclusive : bool
         Whether the columns are classes of which the largest wins.
-    offsets : bool
-        Whether each of other columns has an offset beside its slope. Without a constant feature, or
-        where only mistakes or labels that were asked for are learned, a value of zero does not mean
-        that both are equally probable.
 
     Attributes
     ----------
@@ -42,8 +38,8 @@ class RecentValues(Restorable):
         Rows of which a label was known.
     """
 
-    def __init__(self, columns: int, *, exclusive: bool, offsets: bool = False) -> None:
-        self.exclusive, self.offsets = exclusive, offsets and not exclusive
+    def __init__(self, columns: int, *, exclusive: bool) -> None:
+        self.exclusive = exclusive
         self.seen = 0
         self._filled = 0  # rows of the arrays that count
         self._values = np.empty((0, columns))
@@ -110,26 +106,20 @@ class RecentValues(Restorable):
     def _fit(self, part: slice) -> Calibration:
         c = self.columns
         values, truth, weights = self._values[part], self._truth[part], self._weights[part]
-        if self.exclusive:
-            return self._fitted_to(values, truth, weights[:, 0])
-        lines = [self._fitted_to(values[:, [j]], truth[:, [j]], weights[:, j]) for j in range(c)]
-        found = [[line.slopes[0], line.centres[0], line.offsets[0]] for line in lines]
-        return Temperature(False, *np.array(found).T)
-
-    def _fitted_to(self, values: Array, truth: Array, weights: Array) -> Temperature:
-        if not (weights > 0).any():
-            none = np.zeros(values.shape[1])
-            return Temperature(self.exclusive, np.ones(1), none, none)
-        found = fit_calibration(
-            "temperature",
-            values,
-            truth,
-            weights,
-            exclusive=self.exclusive,
-            class_weighted=self.offsets,
-        )
-        assert isinstance(found, Temperature)
-        return found
+        columns = [slice(0, c)] if self.exclusive else [slice(j, j + 1) for j in range(c)]
+        slopes = []
+        for each in columns:
+            w = weights[:, each.start]
+            if not (w > 0).any():
+                slopes.append(1.0)
+                continue
+            found = fit_calibration(
+                "temperature", values[:, each], truth[:, each], w, exclusive=self.exclusive
+            )
+            assert isinstance(found, Temperature)
+            slopes.append(float(found.slopes[0]))
+        none = np.zeros(c)
+        return Temperature(self.exclusive, np.array(slopes), none, none)
 
     # --- in a file ---
 

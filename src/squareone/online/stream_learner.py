@@ -176,11 +176,7 @@ class StreamLearner(Restorable):
         """An empty memory of values, where probabilities are made of them."""
         if not isinstance(self.targets, ClassTargets):
             return None
-        return RecentValues(
-            columns,
-            exclusive=not self.targets.multilabel and columns > 1,
-            offsets=not (self.settings.intercept and self.settings.method.every_row),
-        )
+        return RecentValues(columns, exclusive=not self.targets.multilabel and columns > 1)
 
     # --- all or nothing ---
 

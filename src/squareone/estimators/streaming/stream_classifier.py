@@ -188,10 +188,7 @@ class StreamClassifier(ClassifierMixin, Streaming):
 
         They are softmax(s·f), or 1/(1 + exp(−s·f)) where there is one decision value, with the
         slope s > 0 of least log loss on values that were told *before* their rows were learned: the
-        last 1,024 of them, or all of the first 64, brought up to date every 64 rows. Unless every
-        row is learned, with an intercept, nothing makes zero the value where two classes, or a
-        label and its absence, are equally probable: then it is 1/(1 + exp(−s·f − b)), with the best
-        b.
+        last 1,024 of them, or all of the first 64, brought up to date every 64 rows.
 
         Parameters
         ----------
@@ -203,8 +200,7 @@ class StreamClassifier(ClassifierMixin, Streaming):
         array of shape (m, k) or (m, labels)
             One column per class in the order of ``classes_``, each row summing to one; for an
             indicator matrix the probability of each label. The largest is that of the class that
-            ``predict`` gives, and those of predicted labels are above one half; but not where there
-            is an offset b: what is predicted is the sign of f there, whatever is more probable.
+            ``predict`` gives, and those of predicted labels are above one half.
 
         Notes
         -----
