@@ -11,9 +11,14 @@ from squareone.cli.commands import cli
 ROOT = Path(__file__).parents[2]
 
 
+def context_of(command):
+    """Named as the program does: click keeps the first help option that it makes of a command."""
+    return click.Context(command, help_option_names=["-h", "--help"])
+
+
 def subcommands():
     """The commands by their names."""
-    context = click.Context(cli)
+    context = context_of(cli)
     return {name: cli.get_command(context, name) for name in cli.list_commands(context)}
 
 
@@ -21,10 +26,10 @@ def check_arguments(arguments):
     """What stands after ``squareone``, by click's own parser; files need not be there."""
     name, *rest = arguments
     if name.startswith("-"):
-        cli.make_parser(click.Context(cli)).parse_args(list(arguments))
+        cli.make_parser(context_of(cli)).parse_args(list(arguments))
         return
     command = subcommands()[name]
-    context = click.Context(command, info_name=name)
+    context = context_of(command)
     values, _, _ = command.make_parser(context).parse_args(rest)
     for parameter in command.params:
         value = values.get(parameter.name)
@@ -41,6 +46,10 @@ def check(command):
     program, *arguments = words[2:] if words[:2] == ["python", "-m"] else words
     if program == "squareone":
         check_arguments(arguments)
+    elif program == "pytest":
+        files = [each for each in arguments if "/" in each or each == "src"]
+        assert files
+        assert all((ROOT / each).exists() for each in files)
     elif program == "make":
         assert re.search(f"^{arguments[0]}:", (ROOT / "Makefile").read_text(), flags=re.M)
     else:
