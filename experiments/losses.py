@@ -21,7 +21,21 @@ from experiments.table_data import Table, is_text, load_table, split
 from squareone import RLSClassifier, SVMClassifier
 
 DIGITS = ("usps", "letter", "optdigits", "pendigits", "satimage")
-TABLES = ("titanic", "german", "attrition", "vowel", "credit", "churn", "phoneme", "spam", "dna")
+TABLES = (
+    "titanic",
+    "german",
+    "attrition",
+    "vowel",
+    "credit",
+    "churn",
+    "phoneme",
+    "spam",
+    "dna",
+    "hpc",
+    "mammography",
+    "soybean",
+    "horse_colic",
+)
 SPARSE = "adult, binary"
 SETS = (*DIGITS, SPARSE, *TABLES)
 ROWS, QUICK_ROWS = 1500, 200
