@@ -68,16 +68,55 @@ def test_kernel_and_alpha_come_first_as_in_the_other_estimators(kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_stream_that_has_not_begun_says_how_to(kind):
+    rows = (lambda model: model.predict_one(X[0]), lambda model: model.learn_one(X[0], 0))
     for ask in (
+        *(() if kind is IncrementalRLSRegressor else rows),  # which begins with the first row
         lambda model: model.predict(X),
-        lambda model: model.predict_one(X[0]),
-        lambda model: model.learn_one(X[0], 0),
         lambda model: model.n_rounds_,
         lambda model: model.kernel_,
         lambda model: model.coef_,
     ):
         with pytest.raises(NotFittedError, match="call start, or partial_fit or fit"):
             ask(kind())
+
+
+def test_a_regressor_begins_with_its_first_row():
+    """As users of river write it: a row is predicted, and then learned."""
+    named = [dict(zip("ab", row[:2].tolist(), strict=True)) for row in X[:30]]
+    numbers = X[:30, 0] - 2 * X[:30, 1]
+    model, same = IncrementalRLSRegressor(0.1 * Linear()), IncrementalRLSRegressor(0.1 * Linear())
+    same.start()
+    for row, number in zip(named, numbers, strict=True):
+        assert model.predict_one(row) == same.predict_one(row)
+        model.learn_one(row, number)
+        same.learn_one(row, number)
+    assert model.feature_names_in_.tolist() == ["a", "b"]
+    assert IncrementalRLSRegressor().learn_one([1.0], [2.0, 3.0]).predict_one([0.0]).shape == (2,)
+
+
+@pytest.mark.parametrize("bad", [({"a": np.nan}, 1.0), ({"a": 1.0}, "high"), ({}, 1.0)])
+def test_a_first_row_that_is_refused_begins_nothing(bad):
+    model = IncrementalRLSRegressor()
+    with pytest.raises((ValueError, TypeError)):
+        model.learn_one(*bad)
+    with pytest.raises(NotFittedError):
+        model.predict([[1.0]])
+    assert model.learn_one({"b": 1.0}, 1.0).n_rounds_ == 1
+
+
+@pytest.mark.parametrize("kind", [each for each in KINDS if each is not IncrementalRLSRegressor])
+def test_a_classifier_says_what_to_write_before_the_first_row(kind):
+    written = rf"{kind.__name__}\(...\).start\(classes=\['ham', ...\]\) first"
+    with pytest.raises(NotFittedError, match=written):
+        kind().learn_one({"a": 1.0}, "ham")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_weight_of_a_row_has_a_name(kind):
+    with pytest.raises(TypeError, match="argument 'w': did you mean 'sample_weight'"):
+        kind().learn_one(X[0], 0, w=2.0)
+    with pytest.raises(TypeError, match="argument 'z': x, y and sample_weight are expected"):
+        kind().learn_one(X[0], 0, z=2.0)
 
 
 # --- what is set later ---

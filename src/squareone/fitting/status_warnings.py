@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from ..errors import EstimateWarning, IllConditionedWarning, SingularSystemError
+from ..rows import rows_of
 from ..selection import lowest_alpha
 from ..solvers import Factor
 from ..solvers.contract import Status, Unconverged
@@ -78,12 +79,24 @@ def refuse_singular(problem: Problem, factor: Factor) -> None:
         elif problem.linear and problem.X.shape[0] > problem.X.shape[1]:
             why = "there are more rows than features"
             instead = f', or use solver="{problem.solver.more_accurate}"'
+            if _features_depend(problem):  # which no solver can tell apart
+                why = "features depend on each other, as equal features do"
+                instead = ", or drop the features that others determine"
         msg = (
             "alpha=0 asks for an unregularised fit, and the system is singular in "
             f"{factor.targets.dtype.name}: {why}. Use an alpha above zero, such as "
             f"{lowest_alpha(factor):.1g}{instead}"
         )
         raise SingularSystemError(msg)
+
+
+def _features_depend(problem: Problem) -> bool:
+    """Whether the condition of the features, centred for an intercept, is beyond their type."""
+    X = rows_of(problem.X).dense().astype(np.float64)
+    if problem.intercept:
+        X = X - X.mean(axis=0)
+    sizes = np.linalg.svd(X, compute_uv=False)
+    return bool(sizes[-1] * WORTH_A_WARNING <= np.finfo(problem.X.dtype).eps * sizes[0])
 
 
 def _described(found: Unconverged, tolerance: float) -> str:

@@ -70,6 +70,8 @@ class Streaming(FittedEstimator):
 
     #: Reads y: see :mod:`~squareone.estimators.streaming.target_reading`.
     _reading: ClassVar[Any]
+    #: Whether a first row says all there is to know before it is learned: classes it does not.
+    _begins_itself: ClassVar[bool] = False
     #: What the last ``fit`` has shown, beside what was learned.
     _shown_attributes: ClassVar[tuple[str, ...]] = ()
 
@@ -127,7 +129,7 @@ class Streaming(FittedEstimator):
         """
         return fit_stream(self, X, y, None)
 
-    def learn_one(self, x: Any, y: Any, sample_weight: float = 1.0) -> Self:
+    def learn_one(self, x: Any, y: Any, sample_weight: float = 1.0, **others: Any) -> Self:
         """Learn from one row: the fast way, without scikit-learn's checks.
 
         Parameters
@@ -140,6 +142,8 @@ class Streaming(FittedEstimator):
             Its class or target; zeros and ones for several labels.
         sample_weight : float, default=1.0
             The weight of the row, at or above zero; with zero nothing is learned.
+        **others : dict
+            Refused, with what was probably meant.
 
         Returns
         -------
@@ -147,7 +151,9 @@ class Streaming(FittedEstimator):
 
         Notes
         -----
-        A row of another length, or with NaN, is refused, and nothing is learned from it.
+        A row of another length, or with NaN, is refused, and nothing is learned from it. A
+        regressor that has not begun begins with the first row; a classifier has to be told the
+        classes by ``start``.
 
         **Cost**: that of a row, told for each estimator, and some millionths of a second. A key
         that becomes a feature takes a copy of all that was learned.
@@ -160,13 +166,17 @@ class Streaming(FittedEstimator):
         ...     model = model.learn_one(x, y)
         >>> model.predict_one([0.2, 1.0]), model.n_rounds_
         ('odd', 2)
-        >>> model = IncrementalRLSRegressor(alpha=0.01).start()
+        >>> model = IncrementalRLSRegressor(alpha=0.01)
         >>> for x in (1.0, 2.0, 3.0):
         ...     model = model.learn_one({"x": x}, 2 * x + 1)
         >>> print(f"{model.predict_one({'x': 4.0}):.1f}")
         9.0
         """
-        record = _begun(self)
+        if others:
+            raise TypeError(_unexpected(others))
+        if not hasattr(self, "_record") and self._begins_itself:
+            return self._begin_with_one(x, y, sample_weight)
+        record = _begun(self, y)
         weights = None
         if sample_weight != 1.0:
             weights = check_row_weights([sample_weight], np.empty((1, 0)))
@@ -183,6 +193,15 @@ class Streaming(FittedEstimator):
         if record.to_settle:
             record.settle()
         return self
+
+    def _begin_with_one(self, x: Any, y: Any, sample_weight: float) -> Self:
+        """Begin, and learn the first row; where that is refused nothing has begun."""
+        self.start(n_targets=None if np.ndim(y) == 0 else len(y))
+        try:
+            return self.learn_one(x, y, sample_weight)
+        except BaseException:
+            self._forget()
+            raise
 
     # --- predicting ---
 
@@ -202,7 +221,8 @@ class Streaming(FittedEstimator):
         Notes
         -----
         With ``new_features="add"`` a key that no row has had yet is a feature that was zero in all
-        of them.
+        of them. A regressor that has not begun says zero, so that each row may be predicted, and
+        then learned.
 
         **Cost**: a margin for each column; in the dual form a kernel value for each point.
 
@@ -214,6 +234,8 @@ class Streaming(FittedEstimator):
         >>> SecondOrderPerceptron().fit(X, y).predict_one(X[0])
         0
         """
+        if not hasattr(self, "_record") and self._begins_itself:
+            return 0.0
         record = _begun(self)
         return record.targets.answer(record.margins_of_one(_checked_one(self, x)))
 
@@ -502,12 +524,25 @@ def _checked_one(estimator: Any, x: Any, *, learned: bool = False) -> Any:
     return check_more_rows(estimator, x) if known else x
 
 
-def _begun(estimator: Any) -> StreamLearner:
+def _begun(estimator: Any, y: Any = None) -> StreamLearner:
+    """The stream, of which a row with target ``y`` came, where that is known."""
     try:
         return estimator._record
     except AttributeError:
-        msg = _NOT_BEGUN % {"name": type(estimator).__name__}
+        name = type(estimator).__name__
+        msg = _NOT_BEGUN % {"name": name}
+        if is_classifier(estimator):
+            shown = "..." if y is None or np.ndim(y) else f"{y!r}, ..."
+            msg += f". For single rows write model = {name}(...).start(classes=[{shown}]) first"
         raise NotFittedError(msg) from None
+
+
+def _unexpected(others: Mapping[str, Any]) -> str:
+    """What to write in place of keywords of learn_one that there are not."""
+    name = next(iter(others))
+    meant = name in ("w", "weight", "weights", "sample_weights") or "weight" in name
+    advice = "did you mean 'sample_weight'?" if meant else "x, y and sample_weight are expected"
+    return f"learn_one() got an unexpected keyword argument {name!r}: {advice}"
 
 
 def _numbers_of_one(x: Any, d: int) -> int:

@@ -133,6 +133,7 @@ n_features_in_, feature_names_in_
     """
 
     _reading = NumberReading
+    _begins_itself = True
 
     def __init__(
         self,
