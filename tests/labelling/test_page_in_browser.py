@@ -234,13 +234,13 @@ def test_a_rare_class_is_offered_an_audit_of_its_own(browser, folder):
     try:
         opened(browser, page.link)
         browser.find_element("css selector", "[data-panel=progress]").click()
-        wait(browser, "document.querySelectorAll('#figures td button').length")
+        wait(browser, "document.querySelectorAll('#figures .rare button').length")
         names = [
             button.get_attribute("aria-label")
-            for button in browser.find_elements("css selector", "#figures td button")
+            for button in browser.find_elements("css selector", "#figures .rare button")
         ]
         assert names == ["Search for spam", "Audit of predicted negatives of spam"]
-        browser.find_element("css selector", "#figures td button + button").click()
+        browser.find_element("css selector", "#figures .rare button + button").click()
         wait(browser, "!document.getElementById('mode').hidden")
         wait(browser, "!document.getElementById('row').hidden")
         for _ in range(25):
@@ -260,6 +260,12 @@ def test_a_rare_class_is_offered_an_audit_of_its_own(browser, folder):
         assert "Of 25 rows at random" in text
         assert "0 are spam: 0 %, between 0 % and 14 %" in text
         assert "is no part of the accuracy" in text
+        for width in (390, 1400):
+            emulate(browser, width, "light")
+            root = "document.documentElement"
+            assert browser.execute_script(f"return {root}.scrollWidth <= {root}.clientWidth")
+            assert browser.execute_script(_NAMES) == []
+            _keep_picture(browser, f"negatives_{width}")
     finally:
         page.end()
     no_complaint(browser)

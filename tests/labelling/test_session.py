@@ -372,8 +372,9 @@ def test_looks_at_the_audit_are_taken_once_and_kept(path):
         assert session.figures().audit == figures.audit
 
 
-def test_predicted_negatives_are_a_sample_of_their_own(path):
+def test_predicted_negatives_are_a_sample_of_their_own(path, monkeypatch):
     """Of a class that the model has hardly seen; nothing of it is in the accuracy or in F."""
+    monkeypatch.setattr("squareone.labelling.session._NEGATIVES", 60)
     texts = [text + (" rare" if i % 25 == 0 else "") for i, text in enumerate(MAILS * 2)]
 
     def say(place):
@@ -389,8 +390,8 @@ def test_predicted_negatives_are_a_sample_of_their_own(path):
             session.answer(session.ask(place, "search"), say(place))
         audit = dict(session.answers.audit_answers())
         predicted = dict(zip(range(400), session.predict(range(400)), strict=True))
-        assert session.draw_negatives("rare") == 200
-        assert session.draw_negatives("rare") == 200  # the same ones
+        assert session.draw_negatives("rare") == 60
+        assert session.draw_negatives("rare") == 60  # the same ones
         open_rows = session.next(negatives_of="rare"), session.next(negatives_of="rare")
         asked = [question.place for question in open_rows]
         for question in open_rows:
@@ -408,7 +409,7 @@ def test_predicted_negatives_are_a_sample_of_their_own(path):
         assert session.answers.audit_answers() == audit
         (look,) = session.figures().negatives
         found = sum(say(place) == "rare" for place in asked[2:27])
-        assert (look.label, look.labels, look.drawn, look.asked) == ("rare", 5, 200, 30)
+        assert (look.label, look.labels, look.drawn, look.asked) == ("rare", 5, 60, 30)
         assert (look.rows, look.known, look.found) == (25, 25, found)
         assert look.share[1] <= found / 25 <= look.share[2]
         assert dict(session.learner.pairs).keys() >= set(asked)
@@ -420,7 +421,7 @@ def test_predicted_negatives_are_a_sample_of_their_own(path):
     with begin(path, texts, labels=["other", "rare"]) as session:
         assert session.figures().negatives == before
         assert session.next(negatives_of="rare").place == asked[-1]
-        for _ in range(170):
+        for _ in range(30):
             session.skip(session.next(negatives_of="rare"))
         assert session.next(negatives_of="rare").kind == "waiting"
         (look,) = session.figures().negatives

@@ -23,7 +23,7 @@ function table(heads, rows) {
   const body = made.createTBody();
   rows.forEach((cells) => {
     const row = body.insertRow();
-    cells.forEach((cell) => row.insertCell().append(cell));
+    cells.forEach((text) => { row.insertCell().textContent = text; });
   });
   const wide = element('div', undefined, { className: 'wide' });
   wide.append(made);
@@ -61,15 +61,15 @@ function stoppingOf(found) {
 
 // What a class with too few audit rows can be looked at by: neither is part of the audit.
 function rareOf(label, actions) {
-  const cell = element('span', 'fewer than ten audit rows: ');
+  const said = element('p', `${label} has fewer than ten audit rows: `, { className: 'rare' });
   const search = element('button', 'Search for it', { type: 'button', className: 'quiet' });
   const negatives = element('button', 'Audit of predicted negatives', { type: 'button', className: 'quiet' });
   search.setAttribute('aria-label', `Search for ${label}`);
   negatives.setAttribute('aria-label', `Audit of predicted negatives of ${label}`);
   search.addEventListener('click', () => actions.search());
   negatives.addEventListener('click', () => actions.negatives(label));
-  cell.append(search, ' ', negatives);
-  return cell;
+  said.append(search, ', ', negatives);
+  return said;
 }
 
 function negativesOf(each) {
@@ -94,9 +94,10 @@ export async function showProgress(panel, actions) {
   accuracyOf(found).forEach((text) => parts.push(element('p', text)));
   if (found.audit) {
     const rows = found.audit.classes.map((each) => (each.f === null
-      ? [each.label, rareOf(each.label, actions), '']
+      ? [each.label, '–', '']
       : [each.label, each.f.toFixed(2), `${each.interval[0].toFixed(2)} to ${each.interval[1].toFixed(2)}`]));
     parts.push(table(['Class', 'F', 'Between'], rows));
+    found.audit.classes.filter((each) => each.f === null).forEach((each) => parts.push(rareOf(each.label, actions)));
   }
   if (found.negatives.length) {
     parts.push(element('h3', 'What it misses'));
