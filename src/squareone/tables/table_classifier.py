@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from ..arrays import Array
 from ..estimators import RLSClassifier
@@ -22,6 +22,9 @@ from .table_fit import (
     search_of,
     table_state,
 )
+
+if TYPE_CHECKING:
+    from ..export.table_inputs import TableInputs
 
 
 class TableClassifier(RLSClassifier):
@@ -222,6 +225,11 @@ class TableClassifier(RLSClassifier):
 
     def _rows(self, X: Any) -> Array:
         return encoded_rows(self, X)
+
+    def _graph_inputs(self) -> TableInputs:
+        from .graph_inputs import GraphInputs  # imported late: it needs more than a fit does
+
+        return GraphInputs(self.encoder_, type(self).__name__)
 
     def _features_state(self) -> dict[str, Any]:
         return table_state(self)

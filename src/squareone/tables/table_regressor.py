@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from functools import partial
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from ..arrays import Array
 from ..estimators import RLSRegressor
@@ -26,6 +26,9 @@ from .table_fit import (
     table_in_memory,
     table_state,
 )
+
+if TYPE_CHECKING:
+    from ..export.table_inputs import TableInputs
 
 
 class TableRegressor(RLSRegressor):
@@ -265,6 +268,11 @@ class TableRegressor(RLSRegressor):
     def _rows_of_folds(self, X: Any) -> Callable[[FoldModel], Array]:
         X = table_in_memory(X, type(self).__name__)
         return partial(rows_of_fold, X, dtype=self._recorded().model.dtype)
+
+    def _graph_inputs(self) -> TableInputs:
+        from .graph_inputs import GraphInputs  # imported late: it needs more than a fit does
+
+        return GraphInputs(self.encoder_, type(self).__name__)
 
     def _features_state(self) -> dict[str, Any]:
         return table_state(self)
