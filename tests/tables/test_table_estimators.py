@@ -9,10 +9,9 @@ from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.model_selection import GroupKFold, KFold
-from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from squareone import RLSClassifier, RLSRegressor, TableClassifier, TableRegressor, load, to_onnx
+from squareone import RLSClassifier, RLSRegressor, TableClassifier, TableRegressor, load
 from squareone.errors import EmptyColumnWarning, UnseenValuesWarning
 from squareone.kernels import Gaussian, Linear, Matern
 from squareone.report import summary
@@ -416,29 +415,10 @@ def test_streams_are_refused(tmp_path):
 
 
 @pytest.mark.parametrize("model", PLAIN, ids=lambda model: type(model).__name__)
-def test_graphs_and_files_of_numbers_are_refused(model, tmp_path):
-    model = fitted(model)
-    with refused(TypeError, "takes tables", "model.encoder_.transform(X)", "model.kernel_"):
-        to_onnx(model, tmp_path / "model.onnx")
-    with refused(TypeError, "takes tables"):
-        make_pipeline(model).fit(flats, targets_of(model))[-1].to_onnx(tmp_path / "model.onnx")
+def test_files_of_predictions_are_refused(model, tmp_path):
     with refused(TypeError, "takes tables", "chunksize", "BlockWriter"):
-        model.predict_file(flats, tmp_path / "predictions.npy")
+        fitted(model).predict_file(flats, tmp_path / "predictions.npy")
     assert not list(tmp_path.iterdir())
-
-
-def test_what_to_export_instead(tmp_path):
-    """As the error says."""
-    import onnxruntime
-
-    model = fitted(TableRegressor("gaussian"))
-    rows = model.encoder_.transform(flats)
-    plain = RLSRegressor(kernel=model.kernel_, alpha=model.alpha_).fit(rows, rent)
-    plain.to_onnx(tmp_path / "model.onnx")
-    session = onnxruntime.InferenceSession(tmp_path / "model.onnx")
-    (found,) = session.run(None, {"X": rows})
-    assert_allclose(found, plain.predict(rows), rtol=1e-5)
-    assert np.corrcoef(found, model.predict(flats))[0, 1] > 0.99
 
 
 # --- honesty ---

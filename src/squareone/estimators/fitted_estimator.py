@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from numbers import Real
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -18,6 +18,9 @@ from ..parameters import NamedParameters
 from ..persistence import Fields, refuse
 from ..rows import rows_of
 from . import validation
+
+if TYPE_CHECKING:
+    from ..export.table_inputs import TableInputs
 
 # What the penalty is called elsewhere, or might be.
 _PENALTIES = (
@@ -125,6 +128,10 @@ class FittedEstimator(NamedParameters):
         return HOST
 
     # --- files ---
+
+    def _graph_inputs(self) -> TableInputs | None:
+        """How a graph takes the columns of a table; None for rows of numbers."""
+        return None
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted estimator to a file, for :func:`squareone.load`.

@@ -12,6 +12,7 @@ from ..models import KernelExpansion
 from ..targets import Labels
 from .rounding import value_rounding
 from .source import Source, dense
+from .table_inputs import Batch
 
 __all__ = ["check_agreement"]
 
@@ -33,11 +34,11 @@ def check_agreement(source: Source, model: bytes, dtype: np.dtype) -> None:
     **Cost**: two predictions of at most 192 rows, fewer for many centers.
     """
     coarse = min(dtype, source.model.dtype, key=lambda kind: kind.itemsize)
-    X = _rows(source).astype(coarse)
-    outputs = _run(model, X.astype(dtype))
+    batch = _in_type(_rows(source), coarse)
+    outputs = _run(model, _in_type(batch, dtype))
     values_name = "decision_function" if isinstance(source.targets, Labels) else "prediction"
-    values = outputs[values_name].reshape(X.shape[0], -1)
-    _compare_values(source, X, values, values_name)
+    values = outputs[values_name].reshape(len(outputs[values_name]), -1)
+    _compare_values(source, batch, values, values_name)
     if not isinstance(source.targets, Labels):
         return
     threshold = np.asarray(source.threshold, dtype=np.float64)
@@ -51,8 +52,16 @@ def check_agreement(source: Source, model: bytes, dtype: np.dtype) -> None:
         _compare("probabilities", given, expected, apart)
 
 
-def _rows(source: Source) -> Array:
-    """Rows to compare on, as they are before the scalers.
+def _in_type(batch: Batch, dtype: np.dtype) -> Batch:
+    """Numbers in this type; texts as they are."""
+    return {
+        name: values if values.dtype == object else values.astype(dtype)
+        for name, values in batch.items()
+    }
+
+
+def _rows(source: Source) -> Batch:
+    """Rows to compare on, as the graph takes them.
 
     Where the model knows rows of the fit, some of these, points half-way between them, and points
     nearby. A linear function of the rows is the same everywhere: any rows will do.
@@ -69,11 +78,14 @@ def _rows(source: Source) -> Array:
         rows = np.vstack([some, (some + others) / 2.0, some + 0.1 * noise])
     else:
         sizes = np.repeat([1e-2, 1.0, 1e2], _LEAST)[:, None]
-        rows = rng.normal(size=(sizes.size, source.features)) * sizes
+        features = source.features
+        if source.inputs is not None:  # a hyperplane of encoded rows
+            features = source.model.coefficients.shape[0]
+        rows = rng.normal(size=(sizes.size, features)) * sizes
     return source.unscaled(rows)
 
 
-def _run(model: bytes, X: Array) -> dict[str, Array]:
+def _run(model: bytes, batch: Batch) -> dict[str, Array]:
     """The outputs of the graph, by name."""
     import onnxruntime
 
@@ -82,16 +94,16 @@ def _run(model: bytes, X: Array) -> dict[str, Array]:
     options.log_severity_level = 3
     session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
     names = [output.name for output in session.get_outputs()]
-    return dict(zip(names, session.run(names, {"X": X}), strict=True))
+    return dict(zip(names, session.run(names, batch), strict=True))
 
 
-def _compare_values(source: Source, X: Array, values: Array, name: str) -> None:
-    rows = source.scaled(X)
+def _compare_values(source: Source, batch: Batch, values: Array, name: str) -> None:
+    rows = source.scaled(batch)
     expected = source.model.values(rows)
     eps = float(max(np.finfo(values.dtype).eps, np.finfo(expected.dtype).eps))
     allowed = value_rounding(source.model, rows, eps)
-    if source.scalers:
-        allowed += _change_by_rounded_rows(source, X, expected, eps)
+    if source.scalers or source.inputs is not None:
+        allowed += _change_by_rounded_rows(source, batch, expected, eps)
     difference = np.abs(values.astype(np.float64) - expected)
     _compare(name, values, expected, ~(difference <= allowed), allowed)
     worst = float(difference.max(initial=0.0)) / max(float(np.abs(expected).max()), 1e-300)
@@ -105,12 +117,17 @@ def _compare_values(source: Source, X: Array, values: Array, name: str) -> None:
         raise ExportError(msg)
 
 
-def _change_by_rounded_rows(source: Source, X: Array, values: Array, eps: float) -> Array:
-    """How values move with the last digit of X: scalers round on the way, each in its manner."""
+def _change_by_rounded_rows(source: Source, batch: Batch, values: Array, eps: float) -> Array:
+    """How values move with the last digit of numbers: scalers round, each in its manner."""
     rng = np.random.default_rng(1)
     change = np.zeros(values.shape)
     for _ in range(4):
-        moved = X * (1.0 + eps * rng.choice([-1.0, 1.0], X.shape)).astype(X.dtype)
+        moved = {
+            name: each
+            if each.dtype == object
+            else each * (1.0 + eps * rng.choice([-1.0, 1.0], each.shape)).astype(each.dtype)
+            for name, each in batch.items()
+        }
         change = np.maximum(change, np.abs(source.model.values(source.scaled(moved)) - values))
     return 4.0 * change
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,6 +14,9 @@ DOUBLE = np.dtype(np.float64)
 WHOLE = np.dtype(np.int64)
 TRUTH = np.dtype(np.bool_)
 
+#: The domain of operators that encode texts, and its version: every onnxruntime has that.
+MACHINE_LEARNING, MACHINE_LEARNING_OPSET = "ai.onnx.ml", 2
+
 Shape = tuple[int | str, ...]
 
 
@@ -22,6 +26,7 @@ class _Node:
     inputs: list[str]
     output: str
     attributes: dict[str, Any]
+    domain: str = ""
 
 
 @dataclass(eq=False)
@@ -63,7 +68,12 @@ class Graph:
         return Tensor(self, name, array.dtype)
 
     def apply(
-        self, op: str, *operands: Tensor | Any, dtype: np.dtype | None = None, **attributes: Any
+        self,
+        op: str,
+        *operands: Tensor | Any,
+        dtype: np.dtype | None = None,
+        domain: str = "",
+        **attributes: Any,
     ) -> Tensor:
         """One node; operands that are not tensors become constants, in the type of the first.
 
@@ -75,19 +85,26 @@ class Graph:
             The first is a tensor.
         dtype : dtype, optional
             Of the result, if it is not that of the first operand.
+        domain : str
+            Where the operator is from, if it is none of ONNX's own.
         **attributes
             Of the node; a :class:`Graph` becomes a graph inside this one.
         """
         first = operands[0]
         tensors = [x if isinstance(x, Tensor) else self.constant(x, first.dtype) for x in operands]
         name = self.fresh(op)
-        self.nodes.append(_Node(op, [tensor.name for tensor in tensors], name, attributes))
+        self.nodes.append(_Node(op, [tensor.name for tensor in tensors], name, attributes, domain))
         return Tensor(self, name, dtype or first.dtype)
 
     @property
     def nbytes(self) -> int:
         """Bytes of all constants."""
         return sum(array.nbytes for array in self.constants.values())
+
+    @property
+    def domains(self) -> set[str]:
+        """Where its operators are from, but for ONNX's own."""
+        return {node.domain for node in self.nodes} - {""}
 
     def proto(self) -> Any:
         """The graph as onnx has it. **Cost**: a copy of the constants."""
@@ -107,7 +124,11 @@ class Graph:
                 name: value.proto() if isinstance(value, Graph) else value
                 for name, value in node.attributes.items()
             }
-            nodes.append(helper.make_node(node.op, node.inputs, [node.output], **attributes))
+            nodes.append(
+                helper.make_node(
+                    node.op, node.inputs, [node.output], domain=node.domain or None, **attributes
+                )
+            )
         constants = [numpy_helper.from_array(array, name) for name, array in self.constants.items()]
         return helper.make_graph(
             nodes, self.name, described(self.inputs), described(self.outputs), constants
@@ -154,6 +175,22 @@ class Tensor:
     def equals(self, other: Any) -> Tensor:
         """Whether entries are equal: ``==`` compares the tensors themselves."""
         return self.graph.apply("Equal", self, other, dtype=TRUTH)
+
+    def is_nan(self) -> Tensor:
+        """Which entries are missing."""
+        return self.graph.apply("IsNaN", self, dtype=TRUTH)
+
+    def place(self, texts: Sequence[str], places: Sequence[int], otherwise: int) -> Tensor:
+        """For each of these texts its place, and another one for those that are none of them."""
+        return self.graph.apply(
+            "LabelEncoder",
+            self,
+            dtype=WHOLE,
+            domain=MACHINE_LEARNING,
+            keys_strings=list(texts),
+            values_int64s=list(places),
+            default_int64=otherwise,
+        )
 
     def __and__(self, other: Tensor) -> Tensor:
         return self.graph.apply("And", self, other)

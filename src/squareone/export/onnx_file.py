@@ -22,7 +22,7 @@ from ..rows import rows_of
 from ..targets import Labels
 from .agreement import check_agreement
 from .decoding import beside_complement, labels, probabilities
-from .graph import Graph, Shape, Tensor
+from .graph import MACHINE_LEARNING, MACHINE_LEARNING_OPSET, Graph, Shape, Tensor
 from .kernel_nodes import kernel_values
 from .pipeline_scalers import scaled
 from .source import Source
@@ -48,14 +48,19 @@ def to_onnx(
     The graph has one input, ``X`` of shape (rows, d), and for a regressor one output,
     ``prediction``, of the shape that ``predict`` returns. A classifier has ``label``,
     ``decision_function`` and, where it has calibrated probabilities, ``probabilities`` (rows, k).
+    A ``TableRegressor`` or ``TableClassifier`` has an input of shape (rows,) for every column that
+    predictions need, called as the column: texts, in which an empty one is a gap, or numbers, in
+    which NaN is one and booleans are 1 and 0.
+
     Before the file is written, onnxruntime runs the graph on rows like those of the fit, and its
     answers are compared with the estimator's.
 
     Parameters
     ----------
-    estimator : RLSRegressor, RLSClassifier or Pipeline
-        Fitted. Before the estimator a pipeline may have StandardScaler, MinMaxScaler, MaxAbsScaler,
-        RobustScaler and Normalizer; of a search the best estimator is taken.
+    estimator : RLSRegressor, RLSClassifier, TableRegressor, TableClassifier or Pipeline
+        Fitted. Columns of dates, and words that are hashed, cannot be exported. Before an estimator
+        of numbers a pipeline may have StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler and
+        Normalizer; of a search the best estimator is taken.
     path : str or path-like
         The file; one that is there is replaced, once the new one is complete.
     dtype : {numpy.float64, numpy.float32}, optional
@@ -71,7 +76,7 @@ def to_onnx(
         Where graph and estimator differ by more than rounding, where float32 is too coarse for a
         float64 model, or where the file would exceed 2 GiB. Nothing is written then.
     TypeError
-        For a kernel, a step of a pipeline or classes that cannot be expressed.
+        For a kernel, a step of a pipeline, a column of a table or classes that cannot be expressed.
     ImportError
         Where onnx or onnxruntime is not installed.
 
@@ -180,8 +185,11 @@ def _check_size(nbytes: int, dtype: np.dtype, aside: str = ",") -> None:
 def _graph(source: Source, dtype: np.dtype) -> Graph:
     """Everything from rows to predictions."""
     graph = Graph("squareone")
-    X = graph.input("X", dtype, ("rows", source.features))
-    values = _values(source.model, scaled(X, source.scalers))
+    if source.inputs is not None:
+        rows = source.inputs.rows(graph, dtype)
+    else:
+        rows = scaled(graph.input("X", dtype, ("rows", source.features)), source.scalers)
+    values = _values(source.model, rows)
     targets = source.targets
     columns = source.model.coefficients.shape[1]
     if not isinstance(targets, Labels):
@@ -224,6 +232,8 @@ def _serialised(source: Source, graph: Graph, opset: int) -> bytes:
     from ..version import __version__
 
     opsets = [onnx.helper.make_opsetid("", int(opset))]
+    if MACHINE_LEARNING in graph.domains:
+        opsets.append(onnx.helper.make_opsetid(MACHINE_LEARNING, MACHINE_LEARNING_OPSET))
     kernel = source.estimator.kernel_
     model = onnx.helper.make_model(
         graph.proto(),
@@ -234,7 +244,7 @@ def _serialised(source: Source, graph: Graph, opset: int) -> bytes:
         doc_string=f"{source.estimator!r}\nkernel: {kernel}",
     )
     about = {"estimator": type(source.estimator).__name__, "kernel": str(kernel)}
-    if source.names:
+    if source.names and source.inputs is None:
         about["feature_names"] = json.dumps(source.names)
     onnx.helper.set_model_props(model, about)
     onnx.checker.check_model(model, full_check=True)

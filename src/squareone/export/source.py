@@ -18,6 +18,7 @@ from ..models import Calibration, Hyperplane, KernelExpansion, SumOfExpansions
 from ..rows import rows_of
 from ..targets import Labels, Responses
 from .pipeline_scalers import check_steps, flat_steps
+from .table_inputs import Batch, TableInputs
 
 __all__ = ["Source", "dense"]
 
@@ -28,6 +29,7 @@ class Source:
 
     scalers: list[Any]
     estimator: Any
+    inputs: TableInputs | None = None
 
     @classmethod
     def of(cls, given: Any) -> Source:
@@ -42,12 +44,10 @@ class Source:
             if estimator is not given:
                 msg += f" that ends in {type(estimator).__name__}"
             raise TypeError(msg)
-        if estimator._takes_tables:
-            name = type(estimator).__name__
+        if estimator._takes_tables and scalers:
             msg = (
-                f"{name} takes tables, and a graph of to_onnx takes numbers: export an "
-                f"{name.replace('Table', 'RLS')} that was fitted to encoded rows, "
-                "model.encoder_.transform(X), with kernel=model.kernel_ and alpha=model.alpha_"
+                f"the step {type(scalers[0]).__name__} before a {type(estimator).__name__} cannot "
+                "be exported: the columns of its table are the inputs of the graph"
             )
             raise TypeError(msg)
         check_steps(scalers)
@@ -57,7 +57,7 @@ class Source:
         _check_model(record.model)
         if getattr(record, "unit_rows", False):  # a stream of rows of unit length
             scalers = [*scalers, Normalizer()]
-        return cls(scalers, estimator)
+        return cls(scalers, estimator, estimator._graph_inputs())
 
     @property
     def model(self) -> KernelExpansion | Hyperplane:
@@ -118,19 +118,24 @@ class Source:
         first = (*self.scalers, self.estimator)[0]
         return [str(name) for name in getattr(first, "feature_names_in_", [])]
 
-    def scaled(self, X: Array) -> Array:
-        """Rows as the estimator sees them."""
+    def scaled(self, batch: Batch) -> Array:
+        """Rows as the model sees them."""
+        if self.inputs is not None:
+            return self.inputs.encoded(batch).astype(self.model.dtype, copy=False)
+        X = batch["X"]
         with _names_are_not_missed():
             for scaler in self.scalers:
                 X = scaler.transform(X)
             return self.estimator._rows(X)
 
-    def unscaled(self, rows: Array) -> Array:
-        """Rows that become ``rows`` by scaling, where there are such."""
+    def unscaled(self, rows: Array) -> Batch:
+        """What the graph is given for ``rows``, or for rows about these where there are none."""
+        if self.inputs is not None:
+            return self.inputs.decoded(rows)
         for scaler in reversed(self.scalers):
             if not isinstance(scaler, Normalizer):  # rows of any length become those of unit length
                 rows = scaler.inverse_transform(rows)
-        return np.asarray(rows)
+        return {"X": np.asarray(rows)}
 
 
 def _check_model(model: Any) -> None:

@@ -15,6 +15,7 @@ from ..targets import Coding
 from .table_encoder import TableEncoder
 from .table_fit import (
     encoded_rows,
+    graph_inputs_of,
     remember_encoder,
     request_of,
     restore_table,
@@ -221,6 +222,7 @@ class TableClassifier(RLSClassifier):
     _rows = encoded_rows
     _features_state = table_state
     _restore_features = restore_table
+    _graph_inputs = graph_inputs_of
 
     def __sklearn_tags__(self) -> Any:
         return tags_of_tables(super().__sklearn_tags__())

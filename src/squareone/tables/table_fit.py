@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.sparse import issparse
@@ -31,6 +31,9 @@ from .columns import refuse_dask
 from .encoded_rows import EncodedRows, EncodedTable, rows_of_table, transformed
 from .settled_table import settled
 from .table_encoder import TableEncoder
+
+if TYPE_CHECKING:
+    from ..export.table_inputs import TableInputs
 
 #: Scalings that are tried where no encoder is given, by the number of their preparation.
 SCALINGS = ("standard", "quantile")
@@ -187,6 +190,13 @@ def rows_of_fold(X: Any, fold: FoldModel, dtype: np.dtype) -> Array:
     if not hasattr(fold.prepared_by, "columns_"):  # what varies does so in the fold alone
         return np.zeros((len(X), fold.rows.shape[1]), dtype)
     return transformed(fold.prepared_by, X).astype(dtype, copy=False)
+
+
+def graph_inputs_of(estimator: Any) -> TableInputs:
+    """The columns of a table as inputs of an exported graph."""
+    from .graph_inputs import GraphInputs  # imported late: it needs more than a fit does
+
+    return GraphInputs(estimator.encoder_, type(estimator).__name__)
 
 
 def table_state(estimator: Any) -> dict[str, Any]:

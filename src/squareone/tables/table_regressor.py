@@ -17,6 +17,7 @@ from ..planning import Plan
 from .table_encoder import TableEncoder
 from .table_fit import (
     encoded_rows,
+    graph_inputs_of,
     remember_encoder,
     request_of,
     restore_table,
@@ -260,6 +261,7 @@ class TableRegressor(RLSRegressor):
     _rows = encoded_rows
     _features_state = table_state
     _restore_features = restore_table
+    _graph_inputs = graph_inputs_of
 
     def _rows_of_folds(self, X: Any) -> Callable[[FoldModel], Array]:
         X = table_in_memory(X, type(self).__name__)
