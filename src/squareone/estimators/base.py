@@ -6,50 +6,37 @@ import os
 from abc import abstractmethod
 from contextlib import nullcontext
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from numbers import Integral, Real
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn import get_config
 from sklearn.base import is_classifier
-from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from ..arrays import Array
 from ..centers import Selector
-from ..devices import HOST, Place, open_place, place_or_host
-from ..devices.tensors import place_of_array
+from ..devices import HOST, Place, place_or_host
 from ..fitting import diagnostics
 from ..fitting.feature_scales import trial_rows, warn_of_scales
-from ..fitting.learned_kernel import check_rows, check_solver, kernel_search, stand_in
+from ..fitting.learned_kernel import kernel_search
 from ..fitting.part_states import of_plan, plan_from
 from ..fitting.procedure import fit, plan_of
-from ..fitting.request import FitRequest, KernelSearch, RequestedCenters, selector_of
+from ..fitting.request import FitRequest, KernelSearch
 from ..fitting.result import FitResult, without_computing
-from ..fitting.scoring import held_out_scorer
 from ..kernels import Gaussian, Kernel
-from ..kernels.names import BY_NAME, kernel_from
+from ..kernels.names import BY_NAME
 from ..models import Hyperplane
 from ..persistence import Fields, refuse
 from ..planning import Plan, Task
-from ..selection import (
-    Folds,
-    GeneralisedCrossValidation,
-    LeaveOneOut,
-    MarginalLikelihood,
-    folds_from_splits,
-)
-from ..selection.criteria import Criterion
 from ..solvers.registry import SOLVERS
 from ..targets import Labels, Responses
 from ..threads import one_core
-from . import validation
-from .array_libraries import ArrayKind, as_numpy, as_numpy_array, follows_rows, kind_of
+from .array_libraries import ArrayKind, as_numpy_array, follows_rows, kind_of
 from .callbacks import fit_progress, set_callbacks
-from .fit_data import FitData, read
+from .fit_request import checked_request
 from .fitted_estimator import FittedEstimator
-from .parameter_validation import CRITERIA, check_consistency, check_place
+from .parameter_validation import CRITERIA
 
 # Flops of each thread that take more than a second everywhere: progress is shown from the start.
 _LENGTHY = 1.5e11
@@ -57,37 +44,11 @@ _LENGTHY = 1.5e11
 # Rows of a kernel matrix up to which a second core is no gain.
 _SMALL_ROWS = 2000
 
-#: Iterations where ``max_iter`` says nothing.
-MOST_ITERATIONS = 1000
-
 
 def _is_small(task: Task) -> bool:
     """Whether a fit gains nothing from a second core."""
     side = min(task.n, task.d) if task.linear else task.n
     return task.n * side <= _SMALL_ROWS**2 and not task.streamed
-
-
-@dataclass(frozen=True)
-class _CheckedParameters:
-    """Parameters of a fit that are not only passed on.
-
-    Attributes
-    ----------
-    alpha : float, array or "auto"
-    kernel : Kernel
-        Where one is to be chosen, it only stands for its cost.
-    search : KernelSearch or None
-    place : Place
-        Where kernel matrices are made.
-    place_note : str
-        What there is to say about that.
-    """
-
-    alpha: float | Array | str
-    kernel: Kernel
-    search: KernelSearch | None
-    place: Place
-    place_note: str
 
 
 class RegularisedLeastSquares(FittedEstimator):
@@ -188,17 +149,9 @@ class RegularisedLeastSquares(FittedEstimator):
     def _class_weights(self, y: Array, weights: Array | None) -> Array | None:
         """Weights (k,) of the classes, by which those of rows (n,) are multiplied; None if none."""
 
-    def _left_out_values(self) -> Literal["always", "if not had later", "when asked"]:
-        """When leave-one-out values are computed, beyond those that cost next to nothing."""
-        return "when asked"
-
-    def _asked_calibration(self) -> str | None:
-        """How decision values are to become probabilities; None where they are not."""
-        return None
-
-    def _fixed_scale(self) -> float | None:
-        """The scale of the Gaussian process, where it is given."""
-        return None
+    def _more_of_request(self) -> dict[str, Any]:
+        """What a subclass asks for beside the common parameters, by the names of the request."""
+        return {}
 
     # --- fit ---
 
@@ -251,129 +204,11 @@ class RegularisedLeastSquares(FittedEstimator):
 
     def _request(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> FitRequest:
         """Everything that came, checked; nothing large is allocated."""
-        asked = self._checked_parameters(X, groups)
-        X, y, sample_weight, groups = (
-            as_numpy(came, name)
-            for came, name in (
-                (X, "X"),
-                (y, "y"),
-                (sample_weight, "sample_weight"),
-                (groups, "groups"),
-            )
-        )
-        check_place(self, asked.place, asked.kernel, X)
-        selector = selector_of(self.centers, self.solver)
-        came = read(self, X, y, sample_weight, given=validation.is_precomputed(asked.kernel))
-        if asked.search is not None:
-            check_rows(came.X, came.kept.size, asked.search)
-        return self._request_for(came, asked, selector, groups)
-
-    def _checked_parameters(self, X: Any, groups: Any) -> _CheckedParameters:
-        """The parameters, checked before the rows are: these may be many."""
-        if not get_config()["skip_parameter_validation"]:
-            self._validate_params()
-        alpha = validation.check_alpha(self.alpha)
-        search = self._kernel_search()
-        if search is None:
-            kernel = kernel_from(self.kernel)
-        else:
-            check_solver(self.solver)
-            kernel = stand_in(search)
-        kernel.check_parameters()
-        check_consistency(self, kernel, groups)
-        place, note = open_place(self.device)
-        if self.device is None:
-            place = place_of_array(X)
-        return _CheckedParameters(alpha, kernel, search, place, note)
-
-    def _request_for(
-        self, came: FitData, asked: _CheckedParameters, selector: Selector | None, groups: Any
-    ) -> FitRequest:
-        """The request of a fit to data and parameters that have been checked."""
-        kept, user_weights = came.kept, came.user_weights
-        rng = check_random_state(0 if self.random_state is None else self.random_state)
-        # centers are the same whatever else is drawn
-        centers_seed = int(deepcopy(rng).randint(2**31 - 1))
-        criterion = self._criterion(came.X, came.y, came.targets, kept, groups, rng, asked.alpha)
-        per_target = self.alpha_per_target and came.columns.shape[1] > 1
-        scorer = held_out_scorer(
-            self.scoring,
-            came.y[kept],
-            came.targets,
-            None if user_weights is None else user_weights[kept],
-            per_target=per_target,
-        )
-        return FitRequest(
-            X=came.X,
-            targets=came.targets,
-            columns=came.columns,
-            weights=came.weights,
-            user_weights=user_weights,
-            class_weights=came.class_weights,
-            kept=kept,
-            kernel=asked.kernel,
-            alpha=asked.alpha,
-            criterion=criterion,
-            scorer=scorer,
-            per_target=per_target,
-            intercept=self.fit_intercept,
-            solver=self.solver,
-            centers=RequestedCenters.of(
-                self.centers, selector, kept.size, self.solver, self.loo_rows, self.time_limit
-            ),
-            memory_limit=self.memory_limit,
-            keep_factor=bool(self.keep_factor),
-            left_out_values=self._left_out_values(),
-            rng=rng,
-            centers_seed=centers_seed,
-            tolerance=float(self.tol),
-            most_iterations=MOST_ITERATIONS if self.max_iter is None else int(self.max_iter),
-            checkpoint=self.checkpoint,
-            search=asked.search,
-            place=asked.place,
-            place_note=asked.place_note,
-            calibrated_by=self._asked_calibration(),
-            scale=self._fixed_scale(),
-        )
+        return checked_request(self, X, y, sample_weight, groups)
 
     def _kernel_search(self) -> KernelSearch | None:
         """The kernels to choose among; None where ``kernel`` says all by itself."""
         return kernel_search(self.kernel)
-
-    # --- how λ is chosen ---
-
-    def _criterion(
-        self,
-        X: Array,
-        y: Array,
-        targets: Responses | Labels,
-        kept: Array,
-        groups: Any,
-        rng: np.random.RandomState,
-        alpha: float | Array | str,
-    ) -> Criterion:
-        if self.cv is None and self.criterion != "holdout":
-            if kept.size < 2 and not isinstance(alpha, float):
-                msg = (
-                    f"criterion={self.criterion!r} needs at least two rows of positive weight to "
-                    f"choose alpha, got n_samples = {kept.size}: give a number for alpha"
-                )
-                raise ValueError(msg)
-            if self.criterion == "marginal_likelihood":
-                return MarginalLikelihood(self._fixed_scale())
-            return LeaveOneOut() if self.criterion == "loo" else GeneralisedCrossValidation()
-        from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit, check_cv
-
-        n = X.shape[0]
-        classes = isinstance(targets, Labels) and not targets.multilabel
-        if self.cv is None:
-            splitter = StratifiedShuffleSplit if classes else ShuffleSplit
-            cv = splitter(1, test_size=self.validation_fraction, random_state=rng)
-            return Folds(folds_from_splits(cv.split(X, y), kept, n), "holdout")
-        cv = check_cv(self.cv, y, classifier=classes)
-        if groups is not None:
-            groups = np.asarray(groups)
-        return Folds(folds_from_splits(cv.split(X, y, groups), kept, n))
 
     def plan(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Plan:
         """Which solver a fit would use, what each one costs, and why: ``print`` it.

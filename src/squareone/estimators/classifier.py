@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from numbers import Real
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
@@ -243,13 +243,12 @@ n_features_in_, feature_names_in_
         thresholds = self._thresholds(record, weights)
         self.threshold_ = thresholds if labels.multilabel else float(thresholds[0])
 
-    def _asked_calibration(self) -> str | None:
-        return self.calibration
-
-    def _left_out_values(self) -> Literal["always", "if not had later", "when asked"]:
-        if is_metric(self.threshold):
-            return "always"
-        return "when asked" if self.calibration is None else "if not had later"
+    def _more_of_request(self) -> dict[str, Any]:
+        when = "when asked" if self.calibration is None else "if not had later"
+        return {
+            "left_out_values": "always" if is_metric(self.threshold) else when,
+            "calibrated_by": self.calibration,
+        }
 
     # --- bounds on errors ---
 

@@ -433,5 +433,5 @@ class RLSRegressor(RegressionMixin, RegularisedLeastSquares):
         """How a model of a fold takes new rows; None where it does so as the fit does."""
         return None
 
-    def _fixed_scale(self) -> float | None:
-        return None if isinstance(self.scale, str) else float(self.scale)
+    def _more_of_request(self) -> dict[str, Any]:
+        return {"scale": None if isinstance(self.scale, str) else float(self.scale)}

@@ -179,14 +179,14 @@ class FitRequest:
     centers : RequestedCenters
     memory_limit : float, str or None
     keep_factor : bool
-    left_out_values : {"always", "if not had later", "when asked"}
-        When leave-one-out values are computed.
     rng : RandomState
     centers_seed : int
         Centers are the same whatever else is drawn.
     tolerance : float
     most_iterations : int
     checkpoint : str, PathLike or None
+    left_out_values : {"always", "if not had later", "when asked"}
+        When leave-one-out values are computed, beyond those that cost next to nothing.
     search : KernelSearch or None
         Where the kernel is still to be chosen; ``kernel`` then only stands for its cost.
     pool : array (p,) or None
@@ -220,12 +220,12 @@ class FitRequest:
     centers: RequestedCenters
     memory_limit: float | str | None
     keep_factor: bool
-    left_out_values: Literal["always", "if not had later", "when asked"]
     rng: np.random.RandomState
     centers_seed: int
     tolerance: float
     most_iterations: int
     checkpoint: str | os.PathLike[str] | None
+    left_out_values: Literal["always", "if not had later", "when asked"] = "when asked"
     search: KernelSearch | None = None
     pool: Array | None = None
     place: Place = HOST
