@@ -145,8 +145,8 @@ def _tell_dates(file: TableFile, names: list[str], console: Console) -> None:
             found.append((name, dates[0]))
     for name, date in found[:_LISTED]:
         console.note(
-            f"{name} looks like dates, and is taken as words: {date!r} is known as a date where "
-            "all of the column are written as 2024-12-31 is"
+            f"{name} looks like dates, and is taken as words: {date!r} is not written like "
+            "2024-12-31, as all of a column of dates have to be"
         )
 
 
