@@ -36,10 +36,11 @@ from .columns import (
     parsed_numbers,
     parsed_times,
 )
+from .counted_columns import CountedColumn
 from .number_scaling import NumberScaling
 from .target_means import level_means
 
-__all__ = ["ChoiceRules", "EncodedColumn", "Unseen", "choose", "stays_words"]
+__all__ = ["ChoiceRules", "EncodedColumn", "Unseen", "choose", "choose_counted", "stays_words"]
 
 # A share of different texts that makes an identifier of them, with so many rows at least.
 _DIFFERENT, _FEWEST = 0.9, 10
@@ -199,22 +200,56 @@ class EncodedColumn:
 # --- the choice ---
 
 
-def choose(column: Column, rules: ChoiceRules) -> EncodedColumn:
+def choose_counted(counted: CountedColumn, rules: ChoiceRules) -> EncodedColumn:
+    """What a column is taken for, of which the different values and their counts are known.
+
+    Values of target means, which need the rows, are zeros still.
+
+    **Cost**: as :func:`choose` for the different values.
+    """
+    column, rows, weights = counted.with_gaps()
+    Y = None if rules.Y is None else np.zeros((rows.size, rules.Y.shape[1]))
+    found = choose(column, replace(rules, Y=Y, weights=weights), _Counts(rows, counted))
+    why, levels = found.why, f"{len(column.levels):,} levels"
+    if counted.hashes is not None and column.content == "words":
+        why = why.replace(levels, f"about {counted.different:,.0f} levels")
+    parts = found.parts
+    if counted.moments is not None and parts and isinstance(parts[0], ScaledNumber):
+        scaling = parts[0].scaling
+        if not scaling.knots.size:
+            moments = counted.moments
+            scaling = replace(scaling, mean=moments.mean, sd=moments.sd)
+        parts = (ScaledNumber(scaling), *parts[1:])
+    return replace(found, why=why, parts=parts)
+
+
+class _Counts(NamedTuple):
+    """How many rows each value of a column stands for, and where they are from."""
+
+    rows: Array
+    counted: CountedColumn
+
+
+def choose(column: Column, rules: ChoiceRules, counts: _Counts | None = None) -> EncodedColumn:
     """What a column of training rows, all of positive weight, is taken for.
+
+    With ``counts`` a value stands for several rows.
 
     **Cost**: a few passes; a sort for numbers that may be identifiers, one call of ``float`` for
     every level of words.
     """
-    name, n = column.name, column.values.size
+    name, n = column.name, column.values.size if counts is None else counts.counted.n
     column, why = _typed(column)
+    if counts is not None and counts.counted.as_text and column.content != "words":
+        why = "as text"
     if column.content == "numbers":
         check_size(column)
     gaps = column.gaps
-    count = int(gaps.sum())
+    count = int(gaps.sum() if counts is None else counts.rows[gaps].sum())
     if count == n:
         return EncodedColumn(name, "empty", f"no value in {_rows(n, 'any')}")
     values = column.values[~gaps]
-    if (values == values[0]).all() and not column.merged:
+    if (values == values[0]).all() and not column.merged and not _more(counts):
         shown = column.shown(int(np.argmin(gaps)))
         if not count:
             return EncodedColumn(name, "constant", f"{shown} in {_rows(n)}")
@@ -222,7 +257,9 @@ def choose(column: Column, rules: ChoiceRules) -> EncodedColumn:
         return EncodedColumn(
             name, "presence", why, column.content, gaps=True, parts=(GapIndicator(),)
         )
-    identifier = _identifier(column) if rules.drop_identifiers else ""
+    identifier = ""
+    if rules.drop_identifiers:
+        identifier = _identifier(column, n, count, None if counts is None else counts.counted)
     if identifier:
         return EncodedColumn(name, "identifier", identifier, column.content)
     kind, parts, more = _CHOICES[column.content](column, rules)
@@ -270,17 +307,34 @@ def stays_words(column: Column) -> bool:
     return any(map(alone_no_word, column.levels))
 
 
-def _identifier(column: Column) -> str:
-    """Why a column tells rows apart and nothing else; empty where it does not."""
-    n = column.values.size
+def _more(counts: _Counts | None) -> bool:
+    """Whether there are texts that were not kept."""
+    return counts is not None and counts.counted.others[0] > 0
+
+
+def _identifier(column: Column, n: int, gaps: int, counted: CountedColumn | None) -> str:
+    """Why a column tells rows apart and nothing else; empty where it does not.
+
+    Where not all values were kept, how many are different is an estimate: then nine rows of ten.
+    """
     if n < _FEWEST:
         return ""
+    estimated = counted is not None and counted.hashes is not None
     if column.content == "words":
-        known = n - int(column.gaps.sum())
-        if known >= _FEWEST and len(column.levels) >= _DIFFERENT * known:
-            return f"{len(column.levels):,} different texts in {known:,} rows"
+        known = n - gaps
+        levels = counted.different if counted is not None and estimated else len(column.levels)
+        if known >= _FEWEST and levels >= _DIFFERENT * known:
+            about = "about " * estimated
+            return f"{about}{levels:,.0f} different texts in {known:,} rows"
     if column.content == "numbers" and column.whole:
         named = called_identifier(column.name)
+        if counted is not None and estimated:
+            low, high = column.values[0], column.values[~column.gaps][-1]
+            running = low >= 0 and high + 1 <= n / _DENSE
+            if counted.different >= _DIFFERENT * n and (named or running):
+                what = f"called {named!r}" if named else "a running number"
+                return f"whole numbers, another one in nearly every row, and {what}"
+            return ""
         different = np.unique(column.values)
         if different.size == n and (named or _is_running(different)):
             what = f"called {named!r}" if named else "a running number"

@@ -22,12 +22,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import Array
 from ..errors import EmptyColumnWarning, IdentifierWarning, ScaleError, UnseenValuesWarning
-from ..estimators.array_libraries import lazy_on_dask
+from ..estimators.array_libraries import as_numpy, lazy_on_dask
 from ..estimators.validation import check_weights
 from ..parameters import NamedParameters
 from ..persistence import Fields, refuse
 from ..planning.text_table import Table as TextTable
-from ..rows.checks import first_not_finite, requested_type
+from ..rows.checks import first_not_finite, is_dask, requested_type
 from ..rows.column_problems import refuse_missing
 from ..texts import listed
 from .column_choice import (
@@ -233,7 +233,10 @@ class TableEncoder(TransformerMixin, NamedParameters):
         IdentifierWarning
             Where numbers are dropped as a running number that are not called one.
         """
-        self._fit(X, y, sample_weight, out_of_fold=False)
+        if is_dask(X):
+            self._fit_partitions(X, y, sample_weight)
+        else:
+            self._fit(X, y, sample_weight, out_of_fold=False)
         return self
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
@@ -254,6 +257,9 @@ class TableEncoder(TransformerMixin, NamedParameters):
         **Cost**: that of ``fit`` and ``transform``, and ``n_folds`` passes over words of many
         levels.
         """
+        if is_dask(X):
+            partitions, by_fold, fold = self._fit_partitions(X, y, sample_weight)
+            return partitions.encoded(self, by_fold, fold)
         table, keep, means = self._fit(X, y, sample_weight, out_of_fold=True)
         outputs = self._encode(table, range(table.d))
         start = 0
@@ -292,33 +298,30 @@ class TableEncoder(TransformerMixin, NamedParameters):
                 means |= self._means(place, chosen, column, rules, folds)
         _check_some_left(encoded, count)
         self._set(encoded, named=table.names is not None)
-        empty = [repr(column.name) for column in encoded if column.kind == "empty"]
-        if empty:
-            several = len(empty) > 1
-            msg = (
-                f"column{'s' * several} {_listed(empty)} of X ha{'ve' if several else 's'} no "
-                f"value in any row, and will not be used: leave {'them' if several else 'it'} out, "
-                f"or look at how {'they were' if several else 'it was'} read"
-            )
-            warnings.warn(msg, EmptyColumnWarning, stacklevel=3)
-        running = [
-            repr(column.name)
-            for column in encoded
-            if column.kind == "identifier"
-            and column.content == "numbers"
-            and not called_identifier(column.name)
-        ]
-        if running:
-            several = len(running) > 1
-            msg = (
-                f"column{'s' * several} {_listed(running)} of X look{'' if several else 's'} like "
-                "a running number: whole numbers that count from 0 or 1 on, another one in every "
-                f"row. {'They are' if several else 'It is'} not used, since new rows continue the "
-                "count: drop_identifiers=False keeps what is a measurement, and leaving it out of "
-                "X what is not silences this"
-            )
-            warnings.warn(msg, IdentifierWarning, stacklevel=3)
+        _warn_of_columns(encoded)
         return table, keep, means
+
+    def _fit_partitions(
+        self, X: Any, y: Any, sample_weight: Any
+    ) -> tuple[Any, dict[int, Array], Array]:
+        """Fit to a collection of Dask: its partitions, means of other folds, and folds of rows."""
+        from .partitioned_tables import PartitionedTable, chosen_columns  # Dask is an extra
+
+        self._validate_params()
+        requested_type(self.dtype)
+        table = PartitionedTable(X, type(self).__name__)
+        y, sample_weight = as_numpy(y, "y"), as_numpy(sample_weight, "sample_weight")
+        weights = check_weights(sample_weight, table.n, np.dtype(np.float64))
+        rules = self._rules(y, table.n, slice(None), weights)
+        keep = np.ones(table.n, bool) if weights is None else weights > 0
+        fold = np.full(table.n, -1)
+        count = int(keep.sum())
+        fold[keep] = check_random_state(self.random_state).permutation(count) % self.n_folds
+        names, encoded, by_fold = chosen_columns(table, rules, weights, fold.clip(min=0))
+        _check_some_left(encoded, count)
+        self._set(encoded, named=names is not None)
+        _warn_of_columns(encoded)
+        return table, by_fold, fold
 
     def _rules(self, y: Any, n: int, keep: Any, weights: Array | None) -> ChoiceRules:
         Y: Array | None = None
@@ -606,6 +609,36 @@ def _check_some_left(encoded: list[EncodedColumn], n: int) -> None:
         if any(column.kind == "identifier" for column in encoded):
             msg += "; drop_identifiers=False keeps identifiers"
         raise NothingToEncodeError(msg)
+
+
+def _warn_of_columns(encoded: list[EncodedColumn]) -> None:
+    """Tell of columns without a value, and of running numbers that are not called so."""
+    empty = [repr(column.name) for column in encoded if column.kind == "empty"]
+    if empty:
+        several = len(empty) > 1
+        msg = (
+            f"column{'s' * several} {_listed(empty)} of X ha{'ve' if several else 's'} no "
+            f"value in any row, and will not be used: leave {'them' if several else 'it'} out, "
+            f"or look at how {'they were' if several else 'it was'} read"
+        )
+        warnings.warn(msg, EmptyColumnWarning, stacklevel=4)
+    running = [
+        repr(column.name)
+        for column in encoded
+        if column.kind == "identifier"
+        and column.content == "numbers"
+        and not called_identifier(column.name)
+    ]
+    if running:
+        several = len(running) > 1
+        msg = (
+            f"column{'s' * several} {_listed(running)} of X look{'' if several else 's'} like "
+            "a running number: whole numbers that count from 0 or 1 on, another one in every "
+            f"row. {'They are' if several else 'It is'} not used, since new rows continue the "
+            "count: drop_identifiers=False keeps what is a measurement, and leaving it out of "
+            "X what is not silences this"
+        )
+        warnings.warn(msg, IdentifierWarning, stacklevel=4)
 
 
 def _distinct(groups: list[list[str]]) -> list[list[str]]:

@@ -21,7 +21,14 @@ import numpy as np
 
 from ..arrays import Array
 
-__all__ = ["TASKS", "level_means", "out_of_fold_means", "target_columns"]
+__all__ = [
+    "TASKS",
+    "level_means",
+    "level_sums",
+    "out_of_fold_means",
+    "target_columns",
+    "values_of_sums",
+]
 
 #: What the parameter ``task`` may be.
 TASKS = ("auto", "regression", "classification")
@@ -121,15 +128,28 @@ def level_means(
     [-1.0, 1.0, 0.0]
     """
     away = Y - np.average(Y, axis=0, weights=weights)
+    rows, sums = level_sums(codes, count, away, weights)
+    return values_of_sums(rows, sums, np.average(Y**2, axis=0, weights=weights), smoothing)
+
+
+def level_sums(codes: Array, count: int, away: Array, weights: Array | None) -> tuple[Array, Array]:
+    """The weight of rows (count,) of each level, and the sums of ``away`` (n, K) → (count, K)."""
     if weights is not None:
-        away *= weights[:, None]
-    rows = np.bincount(codes, weights, count)
-    sums = np.column_stack([np.bincount(codes, column, count) for column in away.T])
+        away = away * weights[:, None]
+    rows = np.bincount(codes, weights, count).astype(np.float64)
+    return rows, np.column_stack([np.bincount(codes, column, count) for column in away.T])
+
+
+def values_of_sums(rows: Array, sums: Array, square: Array, smoothing: float) -> Array:
+    """The values (count, K) of levels, from what :func:`level_sums` gave.
+
+    ``square`` (K,) is the mean square of the targets.
+    """
     means = sums / np.where(rows > 0, rows + smoothing, 1.0)[:, None]
     sd = np.sqrt(rows @ means**2 / rows.sum())
     # what rounding has left of equal targets is no difference between levels
-    told = sd > 1e-14 * np.sqrt(np.average(Y**2, axis=0, weights=weights))
-    return np.where(told, means / np.where(told, sd, 1.0), 0.0) / np.sqrt(Y.shape[1])
+    told = sd > 1e-14 * np.sqrt(square)
+    return np.where(told, means / np.where(told, sd, 1.0), 0.0) / np.sqrt(sums.shape[1])
 
 
 def out_of_fold_means(
