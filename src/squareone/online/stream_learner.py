@@ -385,7 +385,8 @@ class StreamLearner(Restorable):
         self._warn_of_units(rows)
 
     def _warn_of_units(self, rows: Any) -> None:
-        warn_of_stream_scales(self.kernel, rows, self.names and self.names.names)
+        names = None if self.names is None else self.names.names
+        warn_of_stream_scales(self.kernel, rows, names)
 
     def _learn(self, X: Any, Y: Array, weights: Array | None, known: Array | None) -> Array:
         if known is None:
