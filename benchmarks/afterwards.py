@@ -16,6 +16,7 @@ from benchmarks.data import wide
 from benchmarks.measure import Contestant
 
 ROWS, NEW_ROWS = 5_000, 1_000
+MANY_ROWS, MANY_NEW_ROWS = 16_000, 4_640
 CLASSES = 10
 FILE_ROWS, FILE_FEATURES = 4_000, 5_000
 
@@ -36,6 +37,32 @@ def _intervals(scale: Scale, dtype: str) -> Contest:
     return Contest(
         Contestant(lambda: model.predict_interval(new)),
         Contestant(lambda: gemm(1.0, inverse.T, columns)),
+    )
+
+
+def _many_intervals(scale: Scale, *, loaded: bool) -> Contest:
+    """The product of a square, whose n² left-out values are needed, with as many columns."""
+    import squareone
+    from squareone.kernels import Gaussian
+
+    n, m = scale.rows(MANY_ROWS), scale.rows(MANY_NEW_ROWS)
+    X, y = wide(n + m, "float64", d=8)
+    model = squareone.RLSRegressor(Gaussian(sigma=3.0), alpha=1.0, solver="cholesky")
+    model.fit(X[:n], y[:n])
+    _ = model.loo_predictions_
+    new = X[n:]
+    ready = Contestant(lambda each: each.predict_interval(new), lambda: (model,))
+    if loaded:
+        folder = Path(tempfile.mkdtemp(prefix="squareone-"))
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        model.save(folder / "model.safetensors")
+        ready = Contestant(ready.run, lambda: (squareone.load(folder / "model.safetensors"),))
+    square = np.random.default_rng(0).standard_normal((n, n))
+    columns = np.asfortranarray(square[:, :m])
+    (gemm,) = get_blas_funcs(("gemm",), (square, columns))
+    return Contest(
+        ready,
+        Contestant(lambda: gemm(1.0, square.T, columns)),
     )
 
 
@@ -95,6 +122,17 @@ CASES: list[Case] = [
             repeats=7,
         )
         for dtype in ("float64", "float32")
+    ),
+    *(
+        timed(
+            f"many-intervals-{name.split()[-1]}",
+            partial(_many_intervals, loaded=loaded),
+            what=f"jackknife+ intervals for 4,640 points, 16,000 training rows, {name}",
+            against="product of an n x n matrix with as many columns",
+            target=None,
+            repeats=1,
+        )
+        for name, loaded in (("fitted", False), ("after loading", True))
     ),
     timed(
         "probabilities",

@@ -1,5 +1,6 @@
 """Kernel solvers, against the LAPACK routine at their heart and against a grid search."""
 
+import importlib.util
 from collections.abc import Callable
 from functools import partial
 
@@ -104,6 +105,28 @@ def _best_lambda(scale: Scale) -> Contest:
     )
 
 
+def _many_targets(scale: Scale) -> Contest:
+    """Of himalaya, where it is installed, the same choice by its five folds."""
+    from squareone import RLSRegressor
+    from squareone.kernels import Gaussian
+
+    X, Y = wide(scale.rows(1_000), "float64", outputs=scale.rows(1_000))
+    ours = RLSRegressor(Gaussian(sigma=16.0), np.logspace(-4, 4, 20), alpha_per_target=True)
+    peers = {}
+    if importlib.util.find_spec("himalaya"):
+        from himalaya.kernel_ridge import KernelRidgeCV
+
+        theirs = KernelRidgeCV(
+            alphas=np.logspace(-4, 4, 20),
+            kernel="rbf",
+            kernel_params={"gamma": _gamma(16.0)},
+            fit_intercept=True,
+            cv=5,
+        )
+        peers["himalaya"] = Contestant(lambda model: model.fit(X, Y), lambda: (clone(theirs),))
+    return Contest(fitting(ours, X, Y), _eigendecomposition(X, 16.0), peers)
+
+
 def _grid_search(scale: Scale) -> Contest:
     from squareone import RLSRegressor
     from squareone.kernels import Gaussian
@@ -151,6 +174,14 @@ CASES: list[Case] = [
         what="best λ by LOO, kernel, n = 5,000, float64",
         against="LAPACK syevd",
         target=0.6,
+        repeats=3,
+    ),
+    timed(
+        "many-targets",
+        _many_targets,
+        what="1,000 targets, each with its own of 20 λ by LOO, kernel, n = 1,000, float64",
+        against="LAPACK syevd; beside it himalaya, five folds, where it is installed",
+        target=None,
         repeats=3,
     ),
     timed(

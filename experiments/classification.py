@@ -55,8 +55,8 @@ points (C = 1, 10, 100; gamma = 0.1, 1, 10 times "scale"), on raw or on standard
 whichever is better in cross-validation.
 Errors are in per cent. **fit** is the time until `fit`, `loo_predictions_` and a first
 `predict_proba` are done, **search** that of the winning grid search with its refit, which has
-neither; **time ratio** is the first over the second. Both are medians of three runs in turn, where
-a fit takes less than ten seconds.
+neither; **time ratio** is the first over the second. Both are medians of three runs in turn where a
+fit takes less than ten seconds, and otherwise of one.
 **peak memory** is the rise of the resident memory during a second fit in a fresh process."""
 QUICK_ROWS = 400
 #: Runs of each, where a fit takes less than so many seconds.
