@@ -104,6 +104,9 @@ class Solver:
         Whether leverages near one lose digits.
     sum_numbers : callable
         Numbers in a sum over rows, of which there is one for each thread of a worker.
+    steep : bool
+        Whether at a λ that is given the error differs by powers of ten between widths, with a best
+        one far from where a search begins.
     trial : callable
         What the search for a width scores, given a rectangle and the targets.
     """
@@ -132,6 +135,7 @@ class Solver:
     is_safe: Callable[[SymmetricSystem, float], bool] | None = None
     leverages_by_difference: bool = False
     sum_numbers: Callable[[Task], float] = lambda task: 0.0
+    steep: bool = False
     trial: Callable[[RectangleFactor, Array], Factor] = lambda rectangle, Y: rectangle
 
     @property
@@ -287,6 +291,7 @@ SOLVERS: dict[str, Solver] = {
             checkpoints=True,
             taken_unasked="never",
             left_out=4_000,
+            steep=True,
             trial=NystromFactor,
         ),
         Solver(
