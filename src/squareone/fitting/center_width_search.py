@@ -22,8 +22,9 @@ from .problem import Problem
 from .width_search import Journal, Step, WidthFound
 
 _FARTHEST = 12.0 * float(np.log(2.0))
-# Up to so many centers of nystrom, with λ given, widths are looked at on a coarse grid first, so
-# many on either side: they cost little, and in between the error is many powers of ten worse.
+# Up to so many centers of a solver that is steep, with λ given, widths are looked at on a coarse
+# grid first, so many on either side: they cost little, and in between the error is many powers of
+# ten worse.
 _FEW_CENTERS, _COARSE = 100, 4
 
 
@@ -83,7 +84,7 @@ class _WidthSearch:
     def run(self) -> float:
         """The best width."""
         problem = self._part
-        few = self._own.size <= _FEW_CENTERS and problem.solver.name == "nystrom"
+        few = self._own.size <= _FEW_CENTERS and problem.solver.steep
         coarse = few and not isinstance(problem.alpha, str)
         with problem.stage("search for the width", 8 + 2 * _COARSE * coarse):
             best = 0.5 * bracketed_minimum(
