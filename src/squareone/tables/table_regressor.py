@@ -72,9 +72,9 @@ class TableRegressor(RLSRegressor):
 
     Notes
     -----
-    **Cost**: the choice of the kernel looks at 6,000 rows at most, and takes twenty to thirty times
-    a plain fit of up to 2,000 rows, five to ten times one of 6,000; then that of
-    :class:`~squareone.RLSRegressor`. ``plan`` counts both.
+    **Cost**: the choice of the kernel looks at 6,000 rows at most, and takes several times a plain
+    fit of so many, more of them for few rows; then that of :class:`~squareone.RLSRegressor`.
+    ``plan`` counts both.
 
     Examples
     --------
