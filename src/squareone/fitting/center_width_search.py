@@ -22,10 +22,6 @@ from .problem import Problem
 from .width_search import Journal, Step, WidthFound
 
 _FARTHEST = 12.0 * float(np.log(2.0))
-# Up to so many centers of a solver that is steep, with λ given, widths are looked at on a coarse
-# grid first, so many on either side: they cost little, and in between the error is many powers of
-# ten worse.
-_FEW_CENTERS, _COARSE = 100, 4
 
 
 def choose_width_with_centers(
@@ -84,16 +80,9 @@ class _WidthSearch:
     def run(self) -> float:
         """The best width."""
         problem = self._part
-        few = self._own.size <= _FEW_CENTERS and problem.solver.steep
-        coarse = few and not isinstance(problem.alpha, str)
-        with problem.stage("search for the width", 8 + 2 * _COARSE * coarse):
+        with problem.stage("search for the width", 8):
             best = 0.5 * bracketed_minimum(
-                lambda x: self._error(0.5 * x),
-                0.0,
-                -2.0 * _FARTHEST,
-                2.0 * _FARTHEST,
-                scan=_COARSE * coarse,
-                worth=5e-3,
+                lambda x: self._error(0.5 * x), 0.0, -2.0 * _FARTHEST, 2.0 * _FARTHEST, worth=5e-3
             )
         return self._unit * float(np.exp(best))
 

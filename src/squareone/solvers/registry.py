@@ -106,9 +106,6 @@ class Solver:
         Numbers in a sum over rows, of which there is one for each thread of a worker.
     held_bytes : callable
         What all workers together keep between passes, where they have room for it.
-    steep : bool
-        Whether at a λ that is given the error differs by powers of ten between widths, with a best
-        one far from where a search begins.
     trial : callable
         What the search for a width scores, given a rectangle and the targets.
     """
@@ -138,7 +135,6 @@ class Solver:
     leverages_by_difference: bool = False
     sum_numbers: Callable[[Task], float] = lambda task: 0.0
     held_bytes: Callable[[Task], float] = lambda task: 0.0
-    steep: bool = False
     trial: Callable[[RectangleFactor, Array], Factor] = lambda rectangle, Y: rectangle
 
     @property
@@ -297,7 +293,6 @@ SOLVERS: dict[str, Solver] = {
             checkpoints=True,
             taken_unasked="never",
             left_out=4_000,
-            steep=True,
             trial=NystromFactor,
         ),
         Solver(
