@@ -19,9 +19,10 @@ export function keysOf(labels) {
   });
 }
 
-// The key of an event that is meant for the page: not for a field, a panel or the browser.
+// The key of an event that is meant for the page: not for a field, an open panel or the browser. One
+// that was just closed may have the focus still.
 export function keyOf(event) {
   if (event.ctrlKey || event.altKey || event.metaKey || event.isComposing || event.repeat) return null;
-  if (event.target.closest('input, textarea, select, dialog')) return null;
+  if (event.target.closest('input, textarea, select, dialog[open]')) return null;
   return event.key.length === 1 ? event.key.toLowerCase() : null;
 }
