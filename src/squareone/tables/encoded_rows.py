@@ -17,6 +17,7 @@ from ..arrays import Array
 from ..errors import EmptyColumnWarning, IdentifierWarning
 from ..fitting.kernel_choice import Preparation
 from ..rows import Stream
+from ..rows.checks import is_dask
 from ..rows.mapped_table import is_mapped, map_rows
 from ..rows.stream import Blocks
 from .table_encoder import NothingToEncodeError, TableEncoder
@@ -30,7 +31,7 @@ class EncodedRows:
 
     Parameters
     ----------
-    X : DataFrame, Table, array or list (n, d)
+    X : DataFrame, Table, array, list or PartitionedTable (n, d)
     y : array (n,) or (n, t)
     weights : array (n,) or None
     encoders : list of TableEncoder
@@ -70,6 +71,9 @@ class EncodedRows:
         if taught is None:
             return self._fit_transform(self.encoder, slice(None))
         learned = self._fit_transform(self.encoder, taught)
+        if hasattr(self.X, "partitioned_rows"):
+            found: Stream = self.X.partitioned_rows(self.encoder, taught, learned)
+            return found
         if self.streamed:
             return EncodedTable(self.encoder, self.X, taught, learned)
         others = np.setdiff1d(np.arange(self.y.shape[0]), taught)
@@ -88,14 +92,20 @@ class EncodedRows:
             return nothing[: train.size], nothing[train.size :]
         return learned, transformed(encoder, rows_of_table(self.X, test))
 
-    def _fit_transform(self, encoder: TableEncoder, rows: Any) -> Array:
-        some = self.X if isinstance(rows, slice) else rows_of_table(self.X, rows)
+    def _fit_transform(self, encoder: TableEncoder, rows: Any) -> Any:
+        whole = getattr(self.X, "X", self.X) if isinstance(rows, slice) else None
+        some = rows_of_table(self.X, rows) if whole is None else whole
         weights = None if self.weights is None else self.weights[rows]
         with warnings.catch_warnings():
             # of columns that are dropped in all rows the user has been told, once
             warnings.simplefilter("ignore", EmptyColumnWarning)
             warnings.simplefilter("ignore", IdentifierWarning)
-            return np.ascontiguousarray(encoder.fit_transform(some, self.y[rows], weights))
+            found = encoder.fit_transform(some, self.y[rows], weights)
+        if is_dask(found):
+            from ..rows.dask_rows import DaskRows  # imported late: Dask is an extra
+
+            return DaskRows(found)
+        return np.ascontiguousarray(found)
 
 
 class _ByEncoder(Preparation):
@@ -170,7 +180,9 @@ def transformed(encoder: TableEncoder, X: Any) -> Array:
 
 
 def rows_of_table(X: Any, rows: Array) -> Any:
-    """Some rows of a table, of the same kind."""
+    """Some rows of a table, of the same kind; of one in partitions they come to the client."""
+    if hasattr(X, "partitioned_rows"):
+        return X.rows(rows)
     if hasattr(X, "iloc"):
         return X.iloc[rows]
     if hasattr(X, "take") and hasattr(X, "schema"):  # an Arrow table
