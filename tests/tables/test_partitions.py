@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from squareone.tables import TableEncoder, counted_columns
+from squareone import TableClassifier, TableRegressor
+from squareone.tables import TableEncoder, counted_columns, table_fit
 
 dask = pytest.importorskip("dask")
 dd = pytest.importorskip("dask.dataframe")
@@ -51,9 +52,16 @@ def partitions(count=7):
     return dd.concat([dd.from_pandas(each, npartitions=1) for each in frames])
 
 
-@pytest.mark.parametrize("scaling", ["standard", "quantile"])
-@pytest.mark.parametrize("w", [None, weights], ids=["unweighted", "weighted"])
-@pytest.mark.parametrize("target", [None, y], ids=["no y", "y"])
+@pytest.mark.parametrize(
+    ("scaling", "w", "target"),
+    [
+        ("standard", weights, y),
+        ("quantile", None, None),
+        pytest.param("standard", None, y, marks=pytest.mark.thorough),
+        pytest.param("quantile", weights, y, marks=pytest.mark.thorough),
+    ],
+    ids=["standard, weighted", "quantile, no y", "standard", "quantile, weighted"],
+)
 def test_partitions_teach_what_the_table_teaches(scaling, w, target):
     known = table.assign(kind=table["kind"].astype(str).astype("category"))
     expected = TableEncoder(scaling=scaling, random_state=0)
@@ -177,3 +185,48 @@ def test_numbers_in_one_partition_and_words_in_another_are_words():
     )
     encoder = TableEncoder(rare=1).fit(rows)
     assert encoder._encoded[0].parts[0].levels == ("1", "2", "many")
+
+
+# --- estimators ---
+
+used = table[["size", "rooms", "kind", "town"]]
+target = np.log(table["size"].fillna(1.0)) + (table["kind"] == "oak")
+
+
+def parts_of(frame):
+    return dd.from_pandas(frame, npartitions=7)
+
+
+def test_few_rows_are_the_table_in_memory():
+    expected = TableRegressor("linear").fit(used, target, weights)
+    found = TableRegressor("linear").fit(parts_of(used), target, da.from_array(weights))
+    assert_array_equal(found.coef_, expected.coef_)
+    assert_array_equal(found.predict(parts_of(used)).compute(), expected.predict(used))
+
+
+@pytest.fixture
+def many_rows(monkeypatch):
+    """A pool of fewer rows than the table has."""
+    monkeypatch.setattr(table_fit, "_STREAMED_ROWS", 100)
+    monkeypatch.setattr(table_fit, "POOL_ROWS", 300)
+
+
+@pytest.mark.thorough
+def test_many_rows_stay_in_their_partitions(many_rows):
+    in_memory = TableRegressor("linear").fit(used, target)
+    model = TableRegressor("linear").fit(parts_of(used), da.from_array(target.to_numpy()))
+    assert model.feature_names_in_.tolist() == list(used)
+    assert_allclose(model.predict(used), in_memory.predict(used), atol=0.4)
+    assert np.corrcoef(model.predict(used), target)[0, 1] > 0.9
+    for scheduler in ("synchronous", "threads"):
+        with dask.config.set(scheduler=scheduler):
+            again = TableRegressor("linear").fit(parts_of(used), target)
+        assert_array_equal(again.coef_, model.coef_)
+
+
+@pytest.mark.thorough
+def test_classes_of_many_rows(many_rows):
+    words = np.where(target > 0.5, "high", "low")
+    model = TableClassifier("gaussian", centers=30).fit(parts_of(used), words)
+    assert (model.predict(parts_of(used)).compute() == words).mean() > 0.85
+    assert model.feature_importances_.shape == (4,)

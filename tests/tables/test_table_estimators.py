@@ -652,3 +652,12 @@ def test_probabilities_are_no_worse_than_those_of_calibration_by_folds():
         apart.append(own - folds)
     apart = np.concatenate(apart)
     assert apart.mean() <= apart.std() / np.sqrt(apart.size)
+
+
+def test_a_column_may_have_any_name():
+    """Names that are those of attributes elsewhere."""
+    frame = pd.DataFrame({"X": rng.uniform(0, 1, 60), "partitioned_rows": rng.uniform(0, 1, 60)})
+    model = TableRegressor("linear", 0.1).fit(frame, 2 * frame["X"] - frame["partitioned_rows"])
+    other = frame.rename(columns={"X": "a", "partitioned_rows": "b"})
+    same = TableRegressor("linear", 0.1).fit(other, 2 * other["a"] - other["b"])
+    assert_allclose(model.predict(frame), same.predict(other))

@@ -13,7 +13,7 @@ from .sparse import SparseRows, canonical
 from .stream import Stream
 from .stream_views import StreamedRows, StreamSubset
 from .svmlight import SVMLightRows
-from .table_files import ArrowRows, CSVRows, ParquetRows
+from .table_files import ArrowRows, CSVRows, ParquetFolderRows, ParquetRows
 from .write import BlockWriter, save_rows
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "CSVRows",
     "DenseRows",
     "GeneratedRows",
+    "ParquetFolderRows",
     "ParquetRows",
     "Rows",
     "SVMLightRows",

@@ -15,7 +15,7 @@ from .checks import FilePath, existing_file
 from .column_problems import refuse_missing
 from .stream import Stream
 from .svmlight import SVMLightRows
-from .table_files import ArrowRows, CSVRows, ParquetRows, TableRows
+from .table_files import ArrowRows, CSVRows, ParquetFolderRows, ParquetRows, TableRows
 
 _PACKED = ("", ".gz", ".bz2")
 _TABLES: dict[str, type[TableRows]] = {
@@ -23,6 +23,8 @@ _TABLES: dict[str, type[TableRows]] = {
     **dict.fromkeys((".arrow", ".feather", ".ipc"), ArrowRows),
     **dict.fromkeys([kind + packed for kind in (".csv", ".tsv") for packed in _PACKED], CSVRows),
 }
+# What stands for the ending of a folder.
+_FOLDER = "folder"
 _SVMLIGHT = [kind + packed for kind in (".svm", ".svmlight", ".libsvm") for packed in _PACKED]
 
 
@@ -40,7 +42,8 @@ def open_rows(
     Parameters
     ----------
     path : path
-        A file whose name ends in ``.npy``, ``.parquet``, ``.arrow``, ``.feather``, ``.ipc``,
+        A folder of Parquet files, read by name one after the other, or a file whose name ends in
+        ``.npy``, ``.parquet``, ``.arrow``, ``.feather``, ``.ipc``,
         ``.csv``, ``.tsv`` (also with ``.gz`` or ``.bz2``), or in ``.svm``, ``.svmlight``,
         ``.libsvm`` (also with ``.gz`` or ``.bz2``).
     target : str or list of str, int or list of int, True, optional
@@ -89,7 +92,7 @@ def open_rows(
         _refuse_others(given, ("n_features",), suffix)
         return _of_svmlight(path, target, n_features, dtype)
     _refuse_others(given, ("columns", "transformer"), suffix)
-    kind = _TABLES[suffix]
+    kind = ParquetFolderRows if suffix == _FOLDER else _TABLES[suffix]
     if target is None:
         return kind(path, columns=columns, transformer=transformer, dtype=dtype)
     return _with_target(kind, path, target, columns, transformer, dtype)
@@ -97,7 +100,8 @@ def open_rows(
 
 def open_features(path: FilePath, names: Sequence[str] | None) -> Stream:
     """Rows of a file for a model with features of these names: other columns are not looked at."""
-    kind = _TABLES.get(_suffix(path))
+    suffix = _suffix(path)
+    kind = ParquetFolderRows if suffix == _FOLDER else _TABLES.get(suffix)
     if names is None or kind is None:
         return open_rows(path)
     none_of_them = (
@@ -114,13 +118,18 @@ def _quoted_name(path: FilePath) -> str:
 
 def _suffix(path: FilePath) -> str:
     """The ending of a file's name that says how to read it."""
+    if Path(os.fsdecode(path)).is_dir():
+        return _FOLDER
     name = Path(os.fsdecode(path)).name.lower()
     known = [".npy", *_TABLES, *_SVMLIGHT]
     for suffix in known:
         if name.endswith(suffix):
             existing_file(path)
             return suffix
-    msg = f"{name!r} cannot be opened: a name that ends in {', '.join(known)} is expected"
+    msg = (
+        f"{name!r} cannot be opened: a folder of Parquet files, or a name that ends in "
+        f"{', '.join(known)}, is expected"
+    )
     raise ValueError(msg)
 
 

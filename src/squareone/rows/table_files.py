@@ -12,6 +12,7 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
@@ -77,6 +78,9 @@ class TableRows(Stream):
         self.path = existing_file(path)
         self._source = repr(self.path.name)
         self._threads = thread_budget() > 1
+
+    def _check_there(self) -> None:
+        existing_file(self.path)
 
     @classmethod
     def columns_of(cls, path: FilePath) -> tuple[list[str], list[str]]:
@@ -161,7 +165,7 @@ class TableRows(Stream):
         raise ValueError(listed(problems, self._source, remedy))
 
     def _read(self, size: int, pieces: Sequence[int]) -> Blocks:
-        existing_file(self.path)
+        self._check_there()
         with closing(self._batches(size, pieces, self._columns)) as batches:
             for batch in batches:
                 for start in range(0, batch.num_rows, size):
@@ -253,6 +257,130 @@ class ParquetRows(TableRows):
             groups = [int(piece) for piece in pieces]
             for batch in file.iter_batches(size, groups, columns, use_threads=self._threads):
                 yield batch.select(columns)
+
+
+class ParquetFolderRows(ParquetRows):
+    """Rows of a folder of Parquet files, as other programs write a table in parts.
+
+    The files whose names end in ``.parquet`` are read one after the other, by name. All have the
+    columns of the first, of the same types. Names that begin with a dot or an underline are passed
+    over. Folders inside, such as those of a table that is partitioned by a column, are refused.
+
+    Parameters
+    ----------
+    path : path
+        The folder.
+    columns : sequence of str, optional
+        Columns that are the features, in this order, or that the transformer is given. By default
+        those the transformer was fitted on, or all.
+    transformer : fitted scikit-learn transformer, optional
+        Given each block as a pandas data frame; what it makes of it are the features.
+    dtype : {float32, float64}, optional
+        By default the common type of the columns; integers become float64.
+
+    Notes
+    -----
+    **Cost**: as :class:`ParquetRows`; opening reads the metadata of every file.
+
+    Examples
+    --------
+    >>> import pandas
+    >>> from tempfile import TemporaryDirectory
+    >>> from squareone.rows import open_rows
+    >>> with TemporaryDirectory() as folder:
+    ...     for part, values in enumerate([[1, 2, 3], [4, 5]]):
+    ...         pandas.DataFrame({"a": values}).to_parquet(f"{folder}/part{part}.parquet")
+    ...     rows = open_rows(folder)
+    ...     rows[:].ravel()
+    array([1., 2., 3., 4., 5.])
+    """
+
+    def _locate(self, path: FilePath) -> None:
+        self.path = Path(os.fsdecode(path)).absolute()
+        self._source = repr(self.path.name)
+        self._threads = thread_budget() > 1
+        self._files = self._found()
+        self._counts: list[int] = []
+
+    def _check_there(self) -> None:
+        if self._found() != self._files:
+            msg = f"{self._source} has other files than it had: open it again"
+            raise ValueError(msg)
+
+    def _found(self) -> list[Path]:
+        if not self.path.is_dir():
+            msg = f"there is no folder {str(self.path)!r}"
+            raise FileNotFoundError(msg)
+        there = [each for each in self.path.iterdir() if each.name[0] not in "._"]
+        inside = sorted(each.name for each in there if each.is_dir())
+        if inside:
+            kind = "partitions by a column" if "=" in inside[0] else "folders inside"
+            msg = (
+                f"{self._source} has {kind} ({inside[0]!r}): a folder with Parquet files alone is "
+                "expected. dask.dataframe.read_parquet reads what is partitioned by columns"
+            )
+            raise ValueError(msg)
+        found = sorted(each for each in there if each.name.endswith(".parquet"))
+        if not found:
+            msg = f"{self._source} is a folder without a Parquet file: names end in .parquet"
+            raise IsADirectoryError(msg)
+        return found
+
+    @contextmanager
+    def _opened(self, path: Path) -> Iterator[Any]:
+        parquet = self._module("pyarrow.parquet")
+        try:
+            with parquet.ParquetFile(path, buffer_size=_BUFFER, pre_buffer=False) as file:
+                yield file
+        except self._module("pyarrow").ArrowInvalid as error:
+            msg = f"{path.name!r} in {self._source} is no Parquet file ({error})"
+            raise ValueError(msg) from error
+
+    def _read_schema(self) -> Any:
+        with self._opened(self._files[0]) as file:
+            return file.schema_arrow
+
+    def _piece_starts(self) -> Array:
+        """Of the row groups of all files; how many each has is remembered."""
+        lengths: list[Array] = []
+        for path in self._files:
+            with self._opened(path) as file:
+                self._compare(path, file.schema_arrow)
+                lengths.append(np.diff(_starts(file.metadata.row_group, file.num_row_groups)))
+        self._counts = [each.size for each in lengths]
+        return np.cumsum(np.concatenate([[0], *lengths]), dtype=np.int64)
+
+    def _compare(self, path: Path, schema: Any) -> None:
+        """Refuse a file with other columns than the first."""
+        for name in self._columns:
+            place = schema.get_field_index(name)
+            expected = self._schema.field(name).type
+            if place < 0 or schema.field(place).type != expected:
+                found = "missing" if place < 0 else f"of type {schema.field(place).type}"
+                msg = (
+                    f"column {name!r} is {found} in {path.name!r}, and of type {expected} in "
+                    f"{self._files[0].name!r}: the files of {self._source} have to have the same "
+                    "columns"
+                )
+                raise ValueError(msg)
+
+    def _batches(self, size: int, pieces: Sequence[int], columns: list[str]) -> Blocks:
+        ends = np.cumsum(self._counts)
+        wanted = np.asarray(pieces, dtype=int)
+        for number, path in enumerate(self._files):
+            first = int(ends[number]) - self._counts[number]
+            groups = wanted[(wanted >= first) & (wanted < ends[number])] - first
+            if not groups.size:
+                continue
+            with self._opened(path) as file:
+                found = _starts(file.metadata.row_group, file.num_row_groups)
+                own = self._starts[first : int(ends[number]) + 1]
+                if not np.array_equal(found, own - own[0]):
+                    self._refuse_length(f"other than {own[-1] - own[0]:,}", self.shape[0])
+                for batch in file.iter_batches(
+                    size, groups.tolist(), columns, use_threads=self._threads
+                ):
+                    yield batch.select(columns)
 
 
 class ArrowRows(TableRows):

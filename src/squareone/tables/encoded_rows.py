@@ -6,6 +6,7 @@ that the encoder has not seen either. So there is an encoder for every fold.
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -17,6 +18,7 @@ from ..arrays import Array
 from ..errors import EmptyColumnWarning, IdentifierWarning
 from ..fitting.kernel_choice import Preparation, PreparedRows
 from ..rows import Stream
+from ..rows.checks import is_dask
 from ..rows.mapped_table import is_mapped, map_rows
 from ..rows.stream import Blocks
 from .settled_table import SettledTable
@@ -31,7 +33,7 @@ class EncodedRows:
 
     Parameters
     ----------
-    X : DataFrame, Table, array or list (n, d)
+    X : DataFrame, Table, array, list or PartitionedTable (n, d)
     y : array (n,) or (n, t)
     weights : array (n,) or None
     encoders : list of TableEncoder
@@ -71,6 +73,9 @@ class EncodedRows:
         if taught is None:
             return self._fit_transform(self.encoder, slice(None))
         learned = self._fit_transform(self.encoder, taught)
+        if is_partitioned(self.X):
+            stream: Stream = self.X.partitioned_rows(self.encoder, taught, learned)
+            return stream
         if self.streamed:
             return EncodedTable(self.encoder, self.X, taught, learned)
         others = np.setdiff1d(np.arange(self.y.shape[0]), taught)
@@ -92,14 +97,22 @@ class EncodedRows:
             return PreparedRows(nothing[: train.size], nothing[train.size :], clone(encoder))
         return PreparedRows(learned, transformed(encoder, rows_of_table(self.X, test)), encoder)
 
-    def _fit_transform(self, encoder: TableEncoder, rows: Any) -> Array:
-        some = self.X if isinstance(rows, slice) else rows_of_table(self.X, rows)
+    def _fit_transform(self, encoder: TableEncoder, rows: Any) -> Any:
+        if isinstance(rows, slice):
+            some = self.X.X if is_partitioned(self.X) else self.X
+        else:
+            some = rows_of_table(self.X, rows)
         weights = None if self.weights is None else self.weights[rows]
         with warnings.catch_warnings():
             # of columns that are dropped in all rows the user has been told, once
             warnings.simplefilter("ignore", EmptyColumnWarning)
             warnings.simplefilter("ignore", IdentifierWarning)
-            return np.ascontiguousarray(encoder.fit_transform(some, self.y[rows], weights))
+            found = encoder.fit_transform(some, self.y[rows], weights)
+        if is_dask(found):
+            from ..rows.dask_rows import DaskRows  # imported late: Dask is an extra
+
+            return DaskRows(found)
+        return np.ascontiguousarray(found)
 
 
 class _ByEncoder(Preparation):
@@ -173,10 +186,18 @@ def transformed(encoder: TableEncoder, X: Any) -> Array:
     return np.ascontiguousarray(encoder._outputs(X))
 
 
+def is_partitioned(X: Any) -> bool:
+    """Whether a table is in the partitions of Dask, whose module is loaded by then."""
+    module = sys.modules.get(f"{__package__}.partitioned_tables")
+    return module is not None and isinstance(X, module.PartitionedTable)
+
+
 def rows_of_table(X: Any, rows: Array) -> Any:
-    """Some rows of a table, of the same kind."""
+    """Some rows of a table, of the same kind; of one in partitions they come to the client."""
     if isinstance(X, SettledTable):
         return SettledTable(rows_of_table(X.X, rows), X.settled_words)
+    if is_partitioned(X):
+        return X.rows(rows)
     if hasattr(X, "iloc"):
         return X.iloc[rows]
     if hasattr(X, "take") and hasattr(X, "schema"):  # an Arrow table

@@ -17,6 +17,7 @@ import numpy as np
 
 from ..arrays import Array, blocks
 from ..rows.block_sums import ARITY, added
+from ..rows.dask_rows import DaskRows
 from ..rows.dask_tasks import as_task, later, results_in_order
 from ..threads import one_core
 from .column_choice import ChoiceRules, EncodedColumn, choose_counted
@@ -45,9 +46,12 @@ class PartitionedTable:
     slices : list of slice
         Their rows among all.
     n : int
+    X : dask.dataframe.DataFrame or dask.array.Array
     """
 
     def __init__(self, X: Any, owner: str) -> None:
+        self.X = X
+        self._fetched: tuple[Array, Any] | None = None
         if X.ndim != 2:
             msg = f"X has {X.ndim} dimension: a table (n, d) is expected"
             raise ValueError(msg)
@@ -106,8 +110,20 @@ class PartitionedTable:
         return _in_tree(tasks, _added_each)
 
     def rows(self, numbers: Array) -> Any:
-        """Some rows (m,), in this order, as a table in memory."""
+        """Some rows (m,), in this order, as a table in memory.
+
+        The last ones that were fetched are kept: parts of them are asked for many times.
+        """
         wanted, places = np.unique(numbers, return_inverse=True)
+        if not wanted.size:
+            return self._fetch(np.array([0]))[:0]
+        if self._fetched is None or not np.isin(wanted, self._fetched[0]).all():
+            self._fetched = wanted, self._fetch(wanted)
+        there = np.searchsorted(self._fetched[0], wanted)[places]
+        found = self._fetched[1]
+        return found.iloc[there] if hasattr(found, "iloc") else found[there]
+
+    def _fetch(self, wanted: Array) -> Any:
         starts = np.array([rows.start for rows in self.slices])
         which = np.searchsorted(starts, wanted, side="right") - 1
         tasks = [
@@ -117,8 +133,8 @@ class PartitionedTable:
         if hasattr(found[0], "iloc"):
             import pandas
 
-            return pandas.concat(found).iloc[places]
-        return np.concatenate(found)[places]
+            return pandas.concat(found)
+        return np.concatenate(found)
 
     def encoded(
         self,
@@ -150,6 +166,16 @@ class PartitionedTable:
             shape = (rows.stop - rows.start, width)
             chunks.append(da.from_delayed(task, shape, dtype=np.dtype(encoder.dtype)))
         return da.concatenate(chunks)
+
+    def partitioned_rows(
+        self, encoder: Any, taught: Array | None = None, learned: Array | None = None
+    ) -> DaskRows:
+        """All rows by a fitted encoder, encoded anew in every pass.
+
+        Rows ``taught`` (p,), ascending, are ``learned`` (p, k) instead.
+        """
+        known = None if taught is None or learned is None else (taught, learned)
+        return DaskRows(self.encoded(encoder, known=known))
 
 
 def values_at_levels(

@@ -13,6 +13,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import Array
+from ..estimators.array_libraries import as_numpy
 from ..estimators.base import RegularisedLeastSquares
 from ..estimators.validation import is_precomputed
 from ..fitting.kernel_choice import POOL_ROWS, FoldModel
@@ -26,9 +27,10 @@ from ..models import Hyperplane
 from ..persistence import Fields, refuse
 from ..planning.available_memory import memory_limit
 from ..rows import Stream
+from ..rows.checks import is_dask
 from ..rows.mapped_table import is_mapped
 from .columns import refuse_dask
-from .encoded_rows import EncodedRows, EncodedTable, rows_of_table, transformed
+from .encoded_rows import EncodedRows, EncodedTable, is_partitioned, rows_of_table, transformed
 from .settled_table import settled
 from .table_encoder import TableEncoder
 
@@ -74,11 +76,18 @@ def request_of(
     """The request of a fit to a table; its rows stand in for those of the encoder to be chosen."""
     if not get_config()["skip_parameter_validation"]:
         estimator._validate_params()
-    X = settled(table_in_memory(X, type(estimator).__name__), type(estimator).__name__)
+    if is_dask(X):
+        X, y, sample_weight = partitions_of(estimator, X, y, sample_weight)
+    else:
+        X = settled(table_in_memory(X, type(estimator).__name__), type(estimator).__name__)
     encoders = encoders_of(estimator, task)
     stand_in = clone(encoders[0]).set_params(many_levels="hash")
     rows: Any = None
-    if is_mapped(X) and X.num_rows >= _STREAMED_ROWS:
+    if is_partitioned(X):
+        some = np.sort(np.random.default_rng(0).choice(X.n, POOL_ROWS, replace=False))
+        stand_in.fit(X.rows(some))
+        rows = X.partitioned_rows(stand_in)
+    elif is_mapped(X) and X.num_rows >= _STREAMED_ROWS:
         some = np.sort(np.random.default_rng(0).choice(X.num_rows, POOL_ROWS, replace=False))
         stand_in.fit(rows_of_table(X, some))
         rows = EncodedTable(stand_in, X)
@@ -101,6 +110,19 @@ def request_of(
         prepared=whole.prepared,
     )
     return replace(request, search=search)
+
+
+def partitions_of(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
+    """A collection of Dask with its targets and weights here.
+
+    Few rows come to the client as they are: the fit is that of the table in memory.
+    """
+    from .partitioned_tables import PartitionedTable  # imported late: Dask is an extra
+
+    y, sample_weight = as_numpy(y, "y"), as_numpy(sample_weight, "sample_weight")
+    table = PartitionedTable(X, type(estimator).__name__)
+    few = table.n < _STREAMED_ROWS
+    return table.rows(np.arange(table.n)) if few else table, y, sample_weight
 
 
 def table_in_memory(X: Any, owner: str) -> Any:
