@@ -654,7 +654,7 @@ def test_probabilities_are_no_worse_than_those_of_calibration_by_folds():
     assert apart.mean() <= apart.std() / np.sqrt(apart.size)
 
 
-def test_a_column_may_have_any_name():
+def test_a_column_may_be_called_as_the_table_is_here():
     """Names that are those of attributes elsewhere."""
     frame = pd.DataFrame({"X": rng.uniform(0, 1, 60), "partitioned_rows": rng.uniform(0, 1, 60)})
     model = TableRegressor("linear", 0.1).fit(frame, 2 * frame["X"] - frame["partitioned_rows"])
