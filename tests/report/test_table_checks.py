@@ -71,6 +71,26 @@ TABLES = {
 }
 
 
+@pytest.mark.filterwarnings("ignore::squareone.errors.IdentifierWarning")
+@pytest.mark.parametrize("kind", ["later flag", "identifier"])
+def test_leaks_of_a_target_that_a_few_rows_are_far_away_in(kind):
+    """Their square error is nearly all there is, and no tree of a column gets it right."""
+    pa = pytest.importorskip("pyarrow")
+    frame, log = plain()
+    y = np.exp(2.5 * log)
+    rng = np.random.default_rng(2)
+    clean = pa.Table.from_pandas(frame)
+    assert "SQ001" not in found_in(clean, y)
+    assert found_in(plant(clean, y, "regression", kind, rng), y)["SQ001"].columns == ("leak",)
+
+
+def test_a_column_that_goes_far_by_itself_is_no_leak():
+    """Nine tenths of the order, as weight says it of the price of a stone."""
+    frame, _ = plain()
+    y = np.exp(frame["a"] + 0.3 * np.random.default_rng(3).standard_normal(len(frame)))
+    assert "SQ001" not in found_in(frame, y.to_numpy())
+
+
 @pytest.mark.parametrize("code", TABLES)
 def test_found_and_silenced(code):
     frame, y = TABLES[code]()
