@@ -243,8 +243,13 @@ def test_a_weight_is_so_many_rows_of_a_metric(monkeypatch):
         assert_allclose(one.predict(rows), other.predict(rows), atol=1e-5)
 
 
-@pytest.mark.parametrize("centers", [3, Given(np.eye(4)), 20])
-@pytest.mark.parametrize("kernel", [LEARNED, "auto"], ids=str)
+@pytest.mark.parametrize(
+    "centers",
+    [3, *[pytest.param(c, marks=pytest.mark.thorough) for c in (Given(np.eye(4)), 20)]],
+)
+@pytest.mark.parametrize(
+    "kernel", [LEARNED, pytest.param("auto", marks=pytest.mark.thorough)], ids=str
+)
 def test_the_score_with_centers_is_that_of_fits_with_centers(centers, kernel):
     """Of three draws: an error of so few centers is by one draw not known to a factor of two.
 
@@ -269,6 +274,7 @@ def test_the_score_with_centers_is_that_of_fits_with_centers(centers, kernel):
     assert 1 / 3 < np.exp(np.mean(np.log(ratios))) < 3.0
 
 
+@pytest.mark.thorough
 def test_rounding_of_the_rows_does_not_decide_about_rounds():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((60, 4))
@@ -425,6 +431,7 @@ def test_searches_end_alike_in_other_units(rotated):
     assert rmse(again, 1e3 * X_new[:, order] + 1e5, truth) == pytest.approx(expected, rel=0.2)
 
 
+@pytest.mark.thorough
 def test_a_fit_is_reproducible():
     for kernel, state in (("auto", None), (LEARNED, 3)):
         one = RLSRegressor(kernel, random_state=state).fit(rows[:30], numbers[:30])
