@@ -93,6 +93,7 @@ def test_frames_and_lists():
 
 @pytest.mark.thorough
 @pytest.mark.costly
+@pytest.mark.filterwarnings("ignore:.*ended at .* centers:sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("stopping", ["gcv", "validation"])
 @pytest.mark.parametrize("kernel", ["gaussian", [Gaussian(1.0), Laplacian(1.0)]], ids=str)
 def test_read_only_arrays(stopping, kernel):

@@ -318,6 +318,7 @@ def test_panels_keys_and_answers_beside_labels(browser, page):
 
 def test_answers_wait_while_nobody_confirms(browser, page):
     opened(browser, page.new_link())
+    wait(browser, "Number(document.body.dataset.ahead) >= 2")
     page.process.send_signal(19)  # stopped: it holds the connection and says nothing
     try:
         for _ in range(3):

@@ -118,8 +118,8 @@ def _fold_models(record: FitResult, learned: LearnedKernel) -> list[KernelExpans
         msg = (
             'method="jackknife+" and "minmax" need the models of folds that have learned the '
             "kernel anew, and these are not kept with centers, nor in a file where their rows are "
-            f'more than {readable(MOST_FILE_BYTES)}: use method="adaptive", "jackknife" or '
-            '"gaussian"'
+            f"more than {readable(MOST_FILE_BYTES)} or have more than 2,000 features: use "
+            'method="adaptive", "jackknife" or "gaussian"'
         )
         raise ValueError(msg)
     return learned.fold_expansions(record.sample.X)

@@ -14,14 +14,16 @@ from .part_states import check_kernel
 
 # What is in the columns of trials: texts, whole numbers and others.
 _KINDS = dict(zip(TRIALS, "Uifiiffib", strict=True))
-#: Bytes of rows that models of folds may have in a file; beyond them these models are left out.
-MOST_FILE_BYTES = 2**25
+#: Bytes of rows, and features, that models of folds may have in a file, all folds together; beyond
+#: them these models are left out. An encoder is about a kilobyte of text for every feature.
+MOST_FILE_BYTES, MOST_FILE_FEATURES = 2**25, 10_000
 
 
 def models_for_file(learned: LearnedKernel) -> list[FoldModel]:
-    """The models of folds that a file has: all, or none where their rows are too many."""
-    size = sum(model.rows.nbytes for model in learned.models if model.rows is not None)
-    return learned.models if size <= MOST_FILE_BYTES else []
+    """The models of folds that a file has: all, or none where their rows or features are many."""
+    rows = [model.rows for model in learned.models if model.rows is not None]
+    few = sum(each.shape[1] for each in rows) <= MOST_FILE_FEATURES
+    return learned.models if few and sum(each.nbytes for each in rows) <= MOST_FILE_BYTES else []
 
 
 def of_learned_kernel(learned: LearnedKernel) -> dict[str, Any]:

@@ -9,11 +9,13 @@ origins cannot set.
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import secrets
 import threading
 import time
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from contextlib import suppress
 from typing import Any
 
 __all__ = ["HEADERS", "OWN_HEADER", "Access", "Guard"]
@@ -36,6 +38,8 @@ HEADERS = {
 }
 # Seconds for which a link can be used; and how large the body of a request may be.
 _LINK_SECONDS, _MOST_BYTES = 600.0, 65_536
+# How much of a refused request is read, and for how many seconds.
+_MOST_PASSED_OVER, _PATIENCE = 1_048_576, 1.0
 _SAFE = ("GET", "HEAD")
 
 Message = MutableMapping[str, Any]
@@ -148,6 +152,7 @@ class Guard:
             return
         refusal = self.refusal(scope["method"], scope["path"], scope["headers"])
         if refusal is not None:
+            await _pass_over(receive)
             await _refuse(send, *refusal)
             return
         await self.app(scope, receive, _with_headers(send))
@@ -197,6 +202,18 @@ def _with_headers(send: Send) -> Send:
         await send(message)
 
     return sending
+
+
+async def _pass_over(receive: Receive) -> None:
+    """Read what is left of a request: a connection closed before may take the answer with it."""
+    seen = 0
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_PATIENCE):
+            while seen <= _MOST_PASSED_OVER:
+                message = await receive()
+                seen += len(message.get("body", b""))
+                if not message.get("more_body", False):
+                    return
 
 
 async def _refuse(send: Send, status: int, text: str) -> None:

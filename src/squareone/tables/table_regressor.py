@@ -236,7 +236,7 @@ class TableRegressor(RLSRegressor):
 
         **Cost**: for the default a prediction, once the size of errors is learned. The models of
         the folds keep their rows as they were encoded, four times those of the kernel's choice, in
-        files too unless these are more than 32 MiB.
+        files too up to 32 MiB of them and 2,000 features.
 
         Examples
         --------

@@ -107,6 +107,7 @@ async function fetchAhead() {
   try {
     const found = await post('next', { wanted: AHEAD - state.ahead.length, audit_only: state.auditOnly, negatives_of: state.negatives });
     state.ahead.push(...found.questions);
+    document.body.dataset.ahead = state.ahead.length;
     state.pause = found.pause;
     if (found.failed) complain(found.failed);
   } catch (error) {
@@ -120,6 +121,7 @@ async function fetchAhead() {
 
 function advance() {
   show(state.ahead.shift() ?? null);
+  document.body.dataset.ahead = state.ahead.length;
   fetchAhead();
 }
 
