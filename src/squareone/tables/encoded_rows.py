@@ -72,8 +72,8 @@ class EncodedRows:
             return self._fit_transform(self.encoder, slice(None))
         learned = self._fit_transform(self.encoder, taught)
         if hasattr(self.X, "partitioned_rows"):
-            found: Stream = self.X.partitioned_rows(self.encoder, taught, learned)
-            return found
+            rows: Stream = self.X.partitioned_rows(self.encoder, taught, learned)
+            return rows
         if self.streamed:
             return EncodedTable(self.encoder, self.X, taught, learned)
         others = np.setdiff1d(np.arange(self.y.shape[0]), taught)
