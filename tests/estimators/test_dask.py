@@ -200,7 +200,9 @@ def test_products_of_krylov_in_one_pass(w):
     assert_allclose(expected.coef_, exact.coef_, rtol=1e-7)
 
 
-@pytest.mark.parametrize("scheduler", ["threads", "distributed"])
+@pytest.mark.parametrize(
+    "scheduler", ["threads", pytest.param("distributed", marks=pytest.mark.thorough)]
+)
 def test_rows_are_not_read_for_every_product(scheduler, cluster):
     """Workers hold them as they are multiplied; a chunk is read by the first passes alone."""
     reads = []
