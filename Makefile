@@ -15,7 +15,7 @@ ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-torch test-gpu test-tables test-all test-exhaustive test-slow test-minimum coverage mutants lint bench docs wheel-check clean
+.PHONY: help demo test test-torch test-gpu test-tables test-all test-exhaustive test-slow test-cluster test-minimum coverage mutants lint bench docs wheel-check clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1|\2/' \
@@ -58,6 +58,9 @@ test-tables: $(VENV)/.stamp-test ## all tables of SQUAREONE_DATA through the com
 
 test-slow: $(VENV)/.stamp-test ## tests that take longer
 	$(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) -m slow $(PYTEST_ARGS)
+
+test-cluster: $(VENV)/.stamp-test ## worker processes that are killed at many random times
+	$(ONE_THREAD) $(BIN)/python -m pytest -m slow tests/estimators/test_dask.py $(PYTEST_ARGS)
 
 # PyTorch in an environment of its own: its usual wheels for Linux bring CUDA, some gigabytes, which
 # no other target needs. Where pip is given an index of its CPU wheels, it takes those.

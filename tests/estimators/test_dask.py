@@ -11,6 +11,7 @@ import time
 import warnings
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -699,6 +700,115 @@ def alone(scheduler):
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
+
+
+@pytest.mark.thorough
+def test_what_workers_keep_is_made_again(monkeypatch):
+    """Rows that are kept between the passes of krylov go with the worker that has them."""
+    from squareone.rows.held_groups import HeldGroups
+
+    settings = {"alpha": 0.1, "keep_factor": False}
+    expected = fitted("krylov", rows_of_recipe(), y, **settings)
+    passes, ask = [], HeldGroups._asked
+
+    def asked(self, *what):
+        passes.append(what)
+        if len(passes) == 3:
+            workers[0].kill()
+        return ask(self, *what)
+
+    monkeypatch.setattr(HeldGroups, "_asked", asked)
+    with distributed.LocalCluster(
+        n_workers=0, dashboard_address=":0", silence_logs=60
+    ) as scheduler:
+        workers = [alone(scheduler.scheduler_address) for _ in range(2)]
+        try:
+            with distributed.Client(scheduler) as client:
+                client.wait_for_workers(2)
+                found = fitted("krylov", rows_of_recipe(), y, **settings)
+        finally:
+            for each in workers:
+                each.kill()
+                each.wait()
+    assert len(passes) > 3
+    assert_array_equal(found.coef_, expected.coef_)
+    assert_array_equal(found.intercept_, expected.intercept_)
+
+
+def fits_without_nannies(seeds, caplog):
+    """Two of four workers are killed at random times in every fit; then two new ones come."""
+    expected = {solver: fitted(solver, rows_of_recipe(), y) for solver in ONE_PASS}
+    workers = []
+    with (
+        dask.config.set({"distributed.scheduler.allowed-failures": 20}),
+        distributed.LocalCluster(n_workers=0, dashboard_address=":0", silence_logs=60) as scheduler,
+        distributed.Client(scheduler) as client,
+    ):
+        try:
+            for seed in seeds:
+                there = [each for each in workers if each.poll() is None]
+                new = [alone(scheduler.scheduler_address) for _ in range(4 - len(there))]
+                workers += new
+                client.wait_for_workers(4)
+                draw = np.random.default_rng(seed)
+                for victim in draw.choice(there + new, 2, replace=False):
+                    threading.Timer(draw.uniform(0.1, 0.8), victim.kill).start()
+                solver = ONE_PASS[seed % 2]
+                with caplog.at_level(logging.WARNING, "squareone"):
+                    found = fitted(solver, rows_of_recipe(0.04), y)
+                yield found, expected[solver]
+        finally:
+            for each in workers:
+                each.kill()
+                each.wait()
+
+
+@pytest.mark.thorough
+def test_two_workers_of_four_are_lost_for_good(caplog):
+    for found, expected in fits_without_nannies(range(2), caplog):
+        assert_equal_bits(found, expected)
+    assert any("was lost" in record.message for record in caplog.records)
+
+
+@pytest.mark.slow
+def test_workers_without_a_nanny_are_lost_at_ten_random_times(caplog):
+    for found, expected in fits_without_nannies(range(2, 12), caplog):
+        assert_equal_bits(found, expected)
+
+
+def _peak_bytes(reset=False):
+    """The most memory that this process has had since it was reset (Linux)."""
+    if reset:
+        Path("/proc/self/clear_refs").write_text("5")
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return 1024.0 * float(next(each.split()[1] for each in lines if each.startswith("VmHWM")))
+
+
+@pytest.mark.thorough
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc says what a process has had")
+def test_a_worker_holds_what_the_plan_counts(monkeypatch):
+    """Sums of 1,002² numbers: the plan counts three of them, and the rows of a group."""
+    monkeypatch.undo()  # groups of their own length
+
+    def part(seed):
+        return np.random.default_rng(seed).standard_normal((32_768, d))
+
+    blocks = [dask.delayed(part)(seed) for seed in range(4)]
+    rows = da.concatenate([da.from_delayed(b, (32_768, d), dtype=float) for b in blocks])
+    target = np.random.default_rng(0).standard_normal(4 * 32_768)
+    model = RLSRegressor(Gaussian(1.0), 1.0, centers=1000, solver="rectangle", keep_factor=False)
+    with (
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=1, dashboard_address=":0", silence_logs=60
+        ) as processes,
+        distributed.Client(processes) as client,
+    ):
+        model.fit(rows[:32_768], target[:32_768])
+        (idle,) = client.run(_peak_bytes, reset=True).values()
+        model.fit(rows, target)
+        (peak,) = client.run(_peak_bytes).values()
+    counted = worker_bytes(model.plan_.task, "rectangle", 1, 8.0 * 32_768 * d)
+    assert peak - idle <= 1.1 * counted
 
 
 @pytest.mark.thorough

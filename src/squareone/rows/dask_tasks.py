@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import logging
 import sys
-import time
+import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import dask.config
@@ -188,50 +188,59 @@ def results_in_order(tasks: Sequence[Any], ahead: int | None = None) -> Iterator
             yield from compute(*tasks[part])
         return
     watched = _WatchedWorkers(cluster)
-    threads = watched.threads
-    parts = blocks(len(tasks), ahead or max(_LEAST_AHEAD, _AHEAD * threads))
+    parts = blocks(len(tasks), ahead or max(_LEAST_AHEAD, _AHEAD * watched.threads))
     waiting: list[Any] = []
     try:
-        for i, part in enumerate(parts):
-            if i == 0:
-                waiting = _submitted(cluster, tasks[part])
-            more = i + 1 < len(parts)
-            following = _submitted(cluster, tasks[parts[i + 1]]) if more else []
-            present, waiting = waiting, [*waiting, *following]
-            for future in present:
-                yield watched.result(future)
-                waiting.remove(future)
-                future.release()
+        with watched:
+            for i, part in enumerate(parts):
+                if i == 0:
+                    waiting = _submitted(cluster, tasks[part])
+                more = i + 1 < len(parts)
+                following = _submitted(cluster, tasks[parts[i + 1]]) if more else []
+                present, waiting = waiting, [*waiting, *following]
+                for future in present:
+                    yield future.result()
+                    waiting.remove(future)
+                    future.release()
     finally:
-        if cluster.status == "running":
-            if waiting:
-                cluster.cancel(waiting)
-            watched.look()
+        if waiting and cluster.status == "running":
+            cluster.cancel(waiting)
 
 
-class _WatchedWorkers:
-    """The workers of a cluster while results are waited for: losses are logged as they are seen."""
+class _WatchedWorkers(AbstractContextManager["_WatchedWorkers"]):
+    """The workers of a cluster while results are waited for: losses are logged as they are seen.
+
+    A thread looks at them. (Waiting for a result with a time limit, again and again, is no way:
+    now and then ``distributed`` loses a result whose limit runs out as it comes.)
+    """
 
     def __init__(self, cluster: Any) -> None:
         self._cluster, self._known = cluster, _workers(cluster)
-        self._looked = time.monotonic()
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._watch, name="squareone-workers", daemon=True)
 
     @property
     def threads(self) -> int:
         return sum(int(each["nthreads"]) for each in self._known.values())
 
-    def result(self, future: Any) -> Any:
-        """What a task gave, or the error that ended it."""
-        while not future.done():
-            with suppress(TimeoutError):
-                future.result(timeout=_LOOK)
-            if time.monotonic() > self._looked + _LOOK:
-                self.look()
-        return future.result()
+    def __enter__(self) -> _WatchedWorkers:
+        self._thread.start()
+        return self
 
-    def look(self) -> None:
+    def __exit__(self, *error: object) -> None:
+        self._over.set()
+        self._thread.join()
+        self._look()
+
+    def _watch(self) -> None:
+        while not self._over.wait(_LOOK):
+            self._look()
+
+    def _look(self) -> None:
         """Log which workers are gone since the last look, and if none is left."""
-        there, self._looked = _workers(self._cluster), time.monotonic()
+        if self._cluster.status != "running":
+            return
+        there = _workers(self._cluster)
         lost = self._known.keys() - there.keys()
         for each in sorted(lost):
             _log.warning("worker %s was lost; its tasks are left to others", each)
