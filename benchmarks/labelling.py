@@ -184,8 +184,8 @@ return [
 ];
 """
 _READY = """
-return !document.getElementById('row').hidden && !document.querySelector('#labels button').disabled
-  && document.getElementById('text').textContent;
+const row = document.getElementById('row'), label = document.querySelector('#labels button');
+return row && !row.hidden && label && !label.disabled && document.getElementById('text').textContent;
 """
 
 
