@@ -185,7 +185,8 @@ return [
 """
 _READY = """
 const row = document.getElementById('row'), label = document.querySelector('#labels button');
-return row && !row.hidden && label && !label.disabled && document.getElementById('text').textContent;
+return row && !row.hidden && label && !label.disabled
+  && document.getElementById('text').textContent;
 """
 
 
