@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..arrays import Array, calm_blas
+from ..arrays import Array
 from ..errors import SingularSystemError
 from ..kernels import Kernel
 from ..kernels.base import check_range
@@ -35,6 +35,7 @@ from ..selection.quadratic_descent import WORTH
 from ..selection.relevance import Relevance, restrained
 from ..solvers import CholeskyFactor, SpectralFactor
 from ..solvers.cost_counts import WIDTH_ROWS, WIDTH_STEPS, width_sizes
+from ..threads import shared_cores
 from .problem import Problem, geometric_mean
 from .progress import Progress
 from .status_warnings import WORTH_A_WARNING
@@ -116,7 +117,9 @@ class Level:
         """Minus the score of the best λ at this width; infinite where it cannot be computed."""
         log_scale = round(log_scale, 9)  # the same width, however it was computed
         if log_scale not in self._errors:
-            with calm_blas(self.part.X.shape[0]):
+            # BLAS' own threads gain a fifth at most on so few rows, and those that wait for more
+            # work take the cores from the tiles and the path that follow
+            with shared_cores():
                 path = self._path(log_scale)
             self._errors[log_scale] = np.inf
             if path is not None:
