@@ -1,6 +1,7 @@
 """What the encoder of tables makes of a column, one row after the other, from the definitions."""
 
 import datetime
+import itertools
 import math
 import statistics
 
@@ -37,6 +38,35 @@ def quantile(training, new):
         share = 0.0 if low == high else (x - low) / (high - low)
         rows.append([(1 - share) * score(low) + share * score(high)])
     return rows
+
+
+def pieces(training, new, most):
+    """Shares of intervals between edges, in a unit that makes the sum of their variances one."""
+    known = [value for value in training if not is_gap(value)]
+    levels = sorted(set(known))
+    edges = levels
+    if len(levels) > most + 1:
+        # rows by value, of which one value may stand for a single piece at most; an edge is the
+        # first value whose middle row is not before the one that is wanted
+        rows = [min(known.count(level), len(known) / most) for level in levels]
+        middles = [sum(rows[:k]) + rows[k] / 2 for k in range(len(levels))]
+        way = middles[-1] - middles[0]
+        wanted = [middles[0] + t * way / most for t in range(1, most)]
+        inner = {next(k for k, middle in enumerate(middles) if middle >= w) for w in wanted}
+        edges = [levels[k] for k in sorted({0, len(levels) - 1} | inner)]
+
+    def shares(x):
+        pairs = itertools.pairwise(edges)
+        return [min(max((x - low) / (high - low), 0.0), 1.0) for low, high in pairs]
+
+    columns = zip(*map(shares, known), strict=True)
+    unit = 1 / math.sqrt(sum(statistics.pvariance(column) for column in columns))
+    gaps = len(known) < len(training)
+    median = statistics.median(known)
+    return [
+        [unit * share for share in shares(median if is_gap(v) else v)] + [float(is_gap(v))] * gaps
+        for v in new
+    ]
 
 
 def booleans(training, new):

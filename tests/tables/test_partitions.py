@@ -57,10 +57,17 @@ def partitions(count=7):
     [
         ("standard", weights, y),
         ("quantile", None, None),
+        ("pieces", weights, None),
         pytest.param("standard", None, y, marks=pytest.mark.thorough),
         pytest.param("quantile", weights, y, marks=pytest.mark.thorough),
     ],
-    ids=["standard, weighted", "quantile, no y", "standard", "quantile, weighted"],
+    ids=[
+        "standard, weighted",
+        "quantile, no y",
+        "pieces, weighted",
+        "standard",
+        "quantile, weighted",
+    ],
 )
 def test_partitions_teach_what_the_table_teaches(scaling, w, target):
     known = table.assign(kind=table["kind"].astype(str).astype("category"))

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(not FILES, reason="SQUAREONE_DATA names no folde
 
 
 @pytest.mark.parametrize("path", FILES or [FOLDER], ids=lambda path: path.name.partition(".")[0])
-@pytest.mark.parametrize("scaling", ["standard", "quantile"])
+@pytest.mark.parametrize("scaling", ["standard", "quantile", "pieces"])
 def test_every_table(path, scaling):
     rows = pd.read_csv(path, nrows=5000)
     y = rows.pop("target")

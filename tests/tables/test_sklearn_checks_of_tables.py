@@ -6,7 +6,12 @@ from squareone.tables import TableEncoder
 
 
 @parametrize_with_checks(
-    [TableEncoder(), TableEncoder(scaling="quantile"), TableEncoder(dtype="float32")],
+    [
+        TableEncoder(),
+        TableEncoder(scaling="quantile"),
+        TableEncoder(scaling="pieces"),
+        TableEncoder(dtype="float32"),
+    ],
 )
 def test_scikit_learn_checks(estimator, check):
     check(estimator)

@@ -68,6 +68,35 @@ def test_quantiles():
     assert_allclose(found, reference.quantile(ties, new), atol=1e-13)
 
 
+spike = [0.0] * 30 + [0.5 * k**1.5 for k in range(1, 14)]
+
+
+@pytest.mark.parametrize("most", [1, 2, 4, 64])
+@pytest.mark.parametrize("training", [numbers, ties, spike, [*spike[29:], None, None]])
+def test_pieces(training, most):
+    new = [-3.0, 0.0, 0.3, 1.0, 1.9, 2.0, 5.0, 8.0, 30.0, 1e9, *[None] * (None in training)]
+    found = encoded(training, new, scaling="pieces", n_pieces=most)
+    assert_allclose(found, reference.pieces(training, new, most), rtol=1e-12, atol=1e-15)
+
+
+def test_names_of_pieces():
+    names = TableEncoder(scaling="pieces").fit([[0.0], [0.25], [7.0]]).get_feature_names_out()
+    assert names.tolist() == ["x0:0 to 0.25", "x0:0.25 to 7"]
+
+
+def test_the_sum_of_pieces_rises_with_the_number():
+    values = np.sort(rng.lognormal(0, 3, (500, 1)), axis=0)
+    sums = TableEncoder(scaling="pieces").fit(values).transform(values).sum(axis=1)
+    assert (np.diff(sums) > 0).all()
+
+
+@pytest.mark.parametrize("training", [[0.0, 5e-324], [0.0, 1e-310, 1.0], [-1e120, 1e120, 0.0]])
+def test_pieces_of_any_size(training):
+    found = encoded(training, training, scaling="pieces")
+    assert np.isfinite(found).all()
+    assert_allclose(found.var(axis=0).sum(), 1.0)
+
+
 @pytest.mark.parametrize("training", [[True, False, True], [True, None, False, np.bool_(True)]])
 def test_booleans(training):
     new = [True, False, None, 1, 0.0, "true"]
@@ -247,7 +276,7 @@ def test_quantiles_are_normal_and_have_ends():
     assert_allclose(-ends[:2], ends[2:])
 
 
-@pytest.mark.parametrize("scaling", ["standard", "quantile"])
+@pytest.mark.parametrize("scaling", ["standard", "quantile", "pieces"])
 def test_a_weight_is_so_many_rows(scaling):
     weights = rng.integers(0, 4, n)
     repeated = people.loc[np.repeat(np.arange(n), weights)]
@@ -262,7 +291,7 @@ def test_a_weight_is_so_many_rows(scaling):
     assert_array_equal(first[some], encoder.fit_transform(people[some], y[some], weights[some]))
 
 
-@pytest.mark.parametrize("scaling", ["standard", "quantile"])
+@pytest.mark.parametrize("scaling", ["standard", "quantile", "pieces"])
 def test_what_is_kept(scaling):
     encoder = TableEncoder(scaling=scaling, random_state=0, max_levels=30).fit(people, y)
     again = pickle.loads(pickle.dumps(encoder))

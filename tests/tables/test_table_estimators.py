@@ -175,7 +175,11 @@ def test_the_order_of_columns_does_not_matter(parameters):
     model = fitted(TableRegressor(**parameters))
     order = np.random.default_rng(1).permutation(flats.shape[1])
     other = fitted(TableRegressor(**parameters), flats.iloc[:, order])
-    assert_allclose(values(other), values(model), atol=0.02 * rent.std())
+    # of candidates that only rounding tells apart another one may be taken, of a metric after
+    # another round: they differ by less than the error that either is expected to make
+    learns = getattr(parameters["kernel"], "learns_metric", False)
+    most = 0.5 * np.sqrt(-model.best_score_) if learns else 0.02 * rent.std()
+    assert_allclose(values(other), values(model), atol=most)
     assert_allclose(other.feature_importances_, model.feature_importances_[order], atol=5e-3)
     assert_array_equal(model.predict(flats.iloc[:, order]), model.predict(flats))
 
@@ -323,7 +327,7 @@ def test_class_weight_and_rare_classes():
     ],
     ids=str,
 )
-@pytest.mark.parametrize("scaling", [None, "quantile"])
+@pytest.mark.parametrize("scaling", [None, "quantile", "pieces"])
 def test_kernels_and_encoders(kernel, kind, scaling):
     encoder = None if scaling is None else TableEncoder(scaling=scaling, rare=5)
     model = TableRegressor(kernel, encoder=encoder).fit(flats, rent)
@@ -334,7 +338,7 @@ def test_kernels_and_encoders(kernel, kind, scaling):
     assert model.score(flats, rent) > 0.8
     path = pd.DataFrame(model.path_)
     honest = path[path["honest"]]
-    assert set(honest["preparation"]) == ({0, 1} if scaling is None else {0})
+    assert set(honest["preparation"]) == ({0, 1, 2} if scaling is None else {0})
     if not getattr(kernel, "learns_metric", False):
         assert model.rounds_ == 0
         assert (honest["rounds"] == 0).all()

@@ -33,6 +33,7 @@ def fitted(output="default", **parameters):
     [
         {},
         {"scaling": "quantile", "dtype": np.float32},
+        {"scaling": "pieces", "n_pieces": 3},
         {"many_levels": "hash", "drop_identifiers": False},
         {"max_levels": 2},
     ],
@@ -186,6 +187,17 @@ def test_a_knot_out_of_place(tmp_path):
     tensors[scaling["knots"]["$tensor"]][3] = -1e9
     container.write(tmp_path / "model", tree, tensors)
     with refused(FileFormatError, "knots and scores do not increase"):
+        squareone.load(tmp_path / "model")
+
+
+@pytest.mark.parametrize("edges", [[3.0, 2.0], [1.0]])
+def test_edges_out_of_place(edges, tmp_path):
+    squareone.save(fitted(scaling="pieces"), tmp_path / "model")
+    tree, tensors = container.read(tmp_path / "model")
+    pieces = column_of(tree, "income")["parts"][0]["pieces"]
+    tensors[pieces["edges"]["$tensor"]] = np.array(edges)
+    container.write(tmp_path / "model", tree, tensors)
+    with refused(FileFormatError, "two edges or more that increase"):
         squareone.load(tmp_path / "model")
 
 

@@ -77,6 +77,7 @@ def later():
     [
         ("linear", "standard"),
         (Gaussian(2.0), "quantile"),
+        (Gaussian(2.0), "pieces"),
         pytest.param(Laplacian(3.0) + Gaussian(2.0), "quantile", marks=pytest.mark.thorough),
         pytest.param("linear", "quantile", marks=pytest.mark.thorough),
     ],

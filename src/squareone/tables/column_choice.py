@@ -22,6 +22,7 @@ from .column_parts import (
     HashedLevels,
     LevelOrder,
     Levels,
+    NumberInPieces,
     Part,
     ScaledNumber,
     TargetMeans,
@@ -37,6 +38,7 @@ from .columns import (
     parsed_times,
 )
 from .counted_columns import CountedColumn
+from .number_pieces import NumberPieces
 from .number_scaling import NumberScaling
 from .target_means import level_means
 
@@ -60,10 +62,10 @@ DROPPED = ("identifier", "constant", "empty")
 _CONTENTS = ("numbers", "booleans", "times", "words")
 # What a file may say that a column has.
 _PARTS_OF: dict[tuple[str, str], tuple[str, ...]] = {
-    ("number", "numbers"): ("ScaledNumber", "GapIndicator"),
+    ("number", "numbers"): ("ScaledNumber", "NumberInPieces", "GapIndicator"),
     ("boolean", "booleans"): ("TrueFalse", "GapIndicator"),
     ("words", "words"): ("Levels", "TargetMeans", "HashedLevels", "LevelOrder"),
-    ("date", "times"): ("ScaledNumber", "DateCycles", "GapIndicator"),
+    ("date", "times"): ("ScaledNumber", "NumberInPieces", "DateCycles", "GapIndicator"),
     **{("presence", content): ("GapIndicator",) for content in _CONTENTS},
 }
 _KINDS = {kind for kind, _ in _PARTS_OF} | set(DROPPED)
@@ -83,6 +85,7 @@ class ChoiceRules:
     Attributes
     ----------
     scaling : str
+    n_pieces : int
     max_levels, rare : int
     n_hash : int
     smoothing : float
@@ -95,6 +98,7 @@ class ChoiceRules:
     """
 
     scaling: str
+    n_pieces: int
     max_levels: int
     rare: int
     n_hash: int
@@ -104,11 +108,22 @@ class ChoiceRules:
     targets: tuple[str, ...]
     weights: Array | None
 
+    def number(self, numbers: Array) -> Part:
+        """What numbers (n,) become."""
+        if self.scaling != "pieces":
+            return ScaledNumber(self.scaled(numbers))
+        known, weights = self._known(numbers)
+        return NumberInPieces(NumberPieces.fit(known, weights, self.n_pieces))
+
     def scaled(self, numbers: Array) -> NumberScaling:
-        """The scaling for numbers (n,), of which gaps do not count."""
+        """The scaling for numbers (n,), to one column."""
+        known, weights = self._known(numbers)
+        return NumberScaling.fit(known, weights, self.scaling)
+
+    def _known(self, numbers: Array) -> tuple[Array, Array | None]:
+        """Without gaps, and what these rows count."""
         known = ~np.isnan(numbers)
-        weights = None if self.weights is None else self.weights[known]
-        return NumberScaling.fit(numbers[known], weights, self.scaling)
+        return numbers[known], None if self.weights is None else self.weights[known]
 
 
 @dataclass(frozen=True)
@@ -363,7 +378,7 @@ _Choice = tuple[str, tuple[Part, ...], str]
 
 
 def _number(column: Column, rules: ChoiceRules) -> _Choice:
-    return "number", (ScaledNumber(rules.scaled(column.values)), *_indicator(column)), ""
+    return "number", (rules.number(column.values), *_indicator(column)), ""
 
 
 def _boolean(column: Column, rules: ChoiceRules) -> _Choice:
@@ -371,7 +386,7 @@ def _boolean(column: Column, rules: ChoiceRules) -> _Choice:
 
 
 def _date(column: Column, rules: ChoiceRules) -> _Choice:
-    number = ScaledNumber(rules.scaled(numbers_of(column)))
+    number = rules.number(numbers_of(column))
     cycles = DateCycles.fit(column.values[~column.gaps])
     parts = (cycles,) if cycles.names() else ()
     said = [*cycles.cycles, *(["day of the week"] if cycles.weekdays else [])]

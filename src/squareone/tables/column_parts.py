@@ -17,6 +17,7 @@ import numpy as np
 from ..arrays import Array
 from ..persistence import INTEGERS, Fields, refuse
 from .columns import Column
+from .number_pieces import NumberPieces
 from .number_scaling import NumberScaling
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "HashedLevels",
     "LevelOrder",
     "Levels",
+    "NumberInPieces",
     "Part",
     "ScaledNumber",
     "TargetMeans",
@@ -96,6 +98,26 @@ class ScaledNumber(Part):
     @classmethod
     def restore(cls, found: Fields) -> Self:
         return cls(NumberScaling.restore(found.inner("scaling")))
+
+
+@dataclass(frozen=True)
+class NumberInPieces(Part):
+    """A number, or a time in days, in pieces; those of the median where there is a gap."""
+
+    pieces: NumberPieces
+
+    def names(self) -> list[str]:
+        return [f":{name}" for name in self.pieces.names()]
+
+    def encode(self, column: Column) -> Array:
+        return self.pieces(numbers_of(column))
+
+    def state(self) -> dict[str, Any]:
+        return {"pieces": self.pieces.state()}
+
+    @classmethod
+    def restore(cls, found: Fields) -> Self:
+        return cls(NumberPieces.restore(found.inner("pieces")))
 
 
 @dataclass(frozen=True)
@@ -379,6 +401,7 @@ PARTS: dict[str, type[Part]] = {
         HashedLevels,
         LevelOrder,
         Levels,
+        NumberInPieces,
         ScaledNumber,
         TargetMeans,
         TrueFalse,

@@ -16,6 +16,7 @@ from .column_parts import (
     HashedLevels,
     LevelOrder,
     Levels,
+    NumberInPieces,
     Part,
     ScaledNumber,
     TargetMeans,
@@ -93,6 +94,8 @@ class GraphInputs(TableInputs):
             values = np.zeros(len(own))
             if isinstance(first, ScaledNumber):
                 values = _unscaled(first.scaling, own[:, 0])
+            elif isinstance(first, NumberInPieces):
+                values = first.pieces.numbers(own[:, : len(first.names())])
             elif isinstance(first, TrueFalse):
                 values = (own[:, 0] > 0.0).astype(np.float64)
             if isinstance(column.parts[-1], GapIndicator):
@@ -167,6 +170,14 @@ def _number(part: ScaledNumber, numbers: Tensor) -> Tensor:
     return _interpolated(known, scaling.knots, scaling.scores)
 
 
+def _pieces(part: NumberInPieces, numbers: Tensor) -> Tensor:
+    """Every piece beside the others (n, k)."""
+    pieces = part.pieces
+    low, high = pieces.edges[:-1], pieces.edges[1:]
+    known = numbers.where(~numbers.is_nan(), pieces.fill)
+    return (known.maximum(low).minimum(high) - low) / (high - low) * pieces.unit
+
+
 def _interpolated(numbers: Tensor, knots: Array, scores: Array) -> Tensor:
     """Linear between the knots, constant beyond: by the number of knots below (n, 1)."""
     inside = numbers.maximum(knots[0]).minimum(knots[-1])
@@ -192,6 +203,7 @@ def _true_or_false(part: TrueFalse, numbers: Tensor) -> Tensor:
 
 _NODES: dict[type[Part], Callable[[Any, Tensor], Tensor]] = {
     GapIndicator: _indicator,
+    NumberInPieces: _pieces,
     ScaledNumber: _number,
     TrueFalse: _true_or_false,
 }

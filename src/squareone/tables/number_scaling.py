@@ -11,10 +11,8 @@ from scipy.special import ndtri
 from ..arrays import Array
 from ..persistence import Fields, refuse
 
-__all__ = ["SCALINGS", "NumberScaling"]
+__all__ = ["NumberScaling", "weighted_median"]
 
-#: What the parameter ``scaling`` may be.
-SCALINGS = ("standard", "quantile")
 #: Scores between the smallest and the largest at which an empirical distribution is kept.
 KNOTS = 1000
 # Values closer than this are one knot: a slope between them would overflow.
@@ -56,7 +54,7 @@ class NumberScaling:
 
         **Cost**: a sort for ``"quantile"``, and for weights; a few passes otherwise.
         """
-        fill = _median(values, weights)
+        fill = weighted_median(values, weights)
         none = np.empty(0)
         if scaling == "quantile":
             return cls(fill, 0.0, 1.0, *_knots(values, weights))
@@ -96,8 +94,8 @@ class NumberScaling:
         return cls(fill, mean, sd, knots, scores)
 
 
-def _median(values: Array, weights: Array | None) -> float:
-    """Half of the weight is at or below it, and half at or above it."""
+def weighted_median(values: Array, weights: Array | None) -> float:
+    """Half of the weight of ``values`` (n,) is at or below it, and half at or above it."""
     if weights is None:
         return float(np.median(values))
     order = np.argsort(values)

@@ -40,11 +40,13 @@ from .column_choice import (
 )
 from .column_parts import MOST_HASHES, TargetMeans
 from .columns import Column, Table, columns_of
-from .number_scaling import SCALINGS
+from .number_pieces import MOST_PIECES
 from .target_means import TASKS, out_of_fold_means, target_columns
 
 __all__ = ["ColumnSummary", "TableEncoder"]
 
+#: What ``scaling`` may be, in the order in which a choice tries them.
+SCALINGS = ("standard", "quantile", "pieces")
 # The share of the rows of a column above which transform warns of what is not known, if there are
 # so many such rows at least: of a few rows any share says little.
 _WARNED, _FEWEST_WARNED = 0.2, 10
@@ -92,10 +94,15 @@ class TableEncoder(TransformerMixin, NamedParameters):
 
     Parameters
     ----------
-    scaling : {"standard", "quantile"}, default "standard"
-        Of numbers and dates: to mean 0 and standard deviation 1, or to the normal scores of their
-        ranks, which no outlier reaches and no increasing map of a column changes. Beyond the values
-        of the training rows these scores are constant.
+    scaling : {"standard", "quantile", "pieces"}, default "standard"
+        Of numbers and dates: to mean 0 and standard deviation 1; or to the normal scores of their
+        ranks, which no outlier reaches and no increasing map of a column changes; or ``n_pieces``
+        columns for intervals that have about as many rows each, which a learned metric can weigh
+        apart, so that thresholds are found. Beyond the values of the training rows the last two are
+        constant.
+    n_pieces : int, default 8
+        Intervals at most of a number with ``scaling="pieces"``; of one with fewer different values
+        one between any two neighbours.
     max_levels : int, default 30
         More levels than this get the mean of the targets, or a hash.
     rare : int, default 3
@@ -148,8 +155,8 @@ class TableEncoder(TransformerMixin, NamedParameters):
     numbers in one column are words; dates with anything else are refused. Times are kept to the
     microsecond.
 
-    **Cost**: a few passes over every column, a sort with ``"quantile"``; for words one dictionary
-    lookup per row. Memory: the outputs, and one column more.
+    **Cost**: a few passes over every column, a sort with ``"quantile"`` and ``"pieces"``; for words
+    one dictionary lookup per row. Memory: the outputs, and one column more.
 
     Examples
     --------
@@ -167,6 +174,7 @@ class TableEncoder(TransformerMixin, NamedParameters):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "scaling": [StrOptions(set(SCALINGS))],
+        "n_pieces": [Interval(Integral, 1, MOST_PIECES, closed="both")],
         "max_levels": [Interval(Integral, 2, None, closed="left")],
         "rare": [Interval(Integral, 1, None, closed="left")],
         "many_levels": [StrOptions({"target", "hash"})],
@@ -185,6 +193,7 @@ class TableEncoder(TransformerMixin, NamedParameters):
         self,
         *,
         scaling: str = "standard",
+        n_pieces: int = 8,
         max_levels: int = 30,
         rare: int = 3,
         many_levels: str = "target",
@@ -197,6 +206,7 @@ class TableEncoder(TransformerMixin, NamedParameters):
         random_state: Any = None,
     ) -> None:
         self.scaling = scaling
+        self.n_pieces = n_pieces
         self.max_levels = max_levels
         self.rare = rare
         self.many_levels = many_levels
@@ -337,6 +347,7 @@ class TableEncoder(TransformerMixin, NamedParameters):
             Y, targets = target_columns(y[keep], self.task)
         return ChoiceRules(
             scaling=self.scaling,
+            n_pieces=self.n_pieces,
             max_levels=self.max_levels,
             rare=self.rare,
             n_hash=self.n_hash,
