@@ -62,6 +62,11 @@ def blocks(n: int, size: int) -> list[slice]:
     return [slice(start, min(start + size, n)) for start in range(0, n, size)]
 
 
+def alone(values: Array) -> float | Array:
+    """The number of an array (1,); of a longer one (t,) a copy."""
+    return float(values[0]) if values.size == 1 else values.copy()
+
+
 def lower_tiles(n: int, size: int = TILE) -> list[tuple[slice, slice]]:
     """Tiles covering the lower triangle, those on the diagonal last.
 

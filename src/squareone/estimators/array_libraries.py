@@ -103,6 +103,12 @@ def follows_rows(method: Method) -> Method:
     return of_rows  # type: ignore[return-value]
 
 
+def follow_rows_of_fit(estimator: Any, found: Any) -> Any:
+    """What was learned as an array of the kind that the rows of the fit were."""
+    kind: ArrayKind | None = getattr(estimator, "_array_kind", None)
+    return found if kind is None else kind.made(found)
+
+
 def _check_kind(estimator: Any, name: str, kind: ArrayKind | None) -> None:
     """Refuse rows of another kind than those of the fit; a loaded model takes any."""
     fitted = getattr(estimator, "_array_kind", kind)

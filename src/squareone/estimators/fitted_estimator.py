@@ -51,28 +51,6 @@ def _meant_by_kernel(name: str, value: Any, others: Mapping[str, Any]) -> str:
     return ""
 
 
-class ReadOnly(property):
-    """An attribute of a fit that neither assigning nor writing into its array can change.
-
-    Either would be ignored by predictions, and so is an error.
-    """
-
-    def __get__(self, instance: Any, owner: type | None = None) -> Any:
-        found = super().__get__(instance, owner)
-        if isinstance(found, np.ndarray):
-            found = found.view()
-            found.flags.writeable = False
-        return found
-
-    def __set__(self, instance: Any, value: Any) -> None:
-        name = getattr(self.fget, "__name__", "this attribute")
-        msg = (
-            f"{name} of {type(instance).__name__} follows from what was learned, and predictions "
-            "would not follow what is assigned to it: it cannot be changed"
-        )
-        raise AttributeError(msg)
-
-
 class FittedEstimator(NamedParameters):
     """The result of a fit, its predictions, and what goes into files; not for use by itself."""
 

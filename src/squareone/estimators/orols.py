@@ -27,7 +27,8 @@ from ..persistence import Fields, refuse
 from ..targets import Labels, Responses
 from .callbacks import fit_progress, set_callbacks
 from .fit_data import read
-from .fitted_estimator import FittedEstimator, ReadOnly
+from .fitted_attributes import FromResult, ReadOnly
+from .fitted_estimator import FittedEstimator
 
 # Parameters that may be numbers.
 _NUMBERS = ("max_centers", "candidates", "stopping", "lambda_update", "epsilon", "condition_limit")
@@ -219,29 +220,24 @@ class OrthogonalLeastSquares(FittedEstimator):
             if targets.code is not None:
                 self.code_ = targets.code.matrix
 
-    @ReadOnly
-    def dual_coef_(self) -> Array:
-        """Coefficients of the centers: (m,) or (m, t)."""
-        record = self._recorded()
-        return record.targets.coefficients(record.coefficients)
-
-    @ReadOnly
-    def intercept_(self) -> float | Array:
-        """The constant: a number, or (t,); (1,), (k,) or (labels,) for a classifier."""
-        record = self._recorded()
-        found = record.targets.coefficients(record.intercepts[None, :])[0]
-        return found if np.ndim(found) or not is_classifier(self) else np.array([found])
-
-    @property
-    def path_(self) -> dict[str, Array]:
+    dual_coef_: FromResult[Array] = ReadOnly(
+        lambda record: record.targets.coefficients(record.coefficients),
+        "Coefficients of the centers: (m,) or (m, t).",
+    )
+    intercept_: FromResult[float | Array] = ReadOnly(
+        lambda record: record.shown_intercepts,
+        "The constant: a number, or (t,); (1,), (k,) or (labels,) for a classifier.",
+    )
+    path_: FromResult[dict[str, Array]] = FromResult(
+        GreedyRecord.table,
         """Every model on the path (on all paths, one after the other), as a dict of 1-D arrays.
 
         ``model``: which path; ``centers``: how many; ``center``: the row that was added (−1 for the
         constant); ``kernel``: its kernel; ``lambda``; ``gcv``; ``criterion``, which was minimised;
         ``training_error``: the mean square; ``effective_dof``; ``condition`` of the columns;
         ``reorthogonalised``: how often the column had to be made orthogonal once more.
-        """
-        return self._recorded().table()
+        """,
+    )
 
     def at(self, m: int) -> Self:
         """The model with the first m centers (of each path), fitted already.

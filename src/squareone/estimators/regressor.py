@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ..arrays import Array
+from ..arrays import Array, alone
 from ..fitting import diagnostics
 from ..fitting.kernel_choice import FoldModel
 from ..fitting.progress import Progress
 from ..kernels import Kernel
-from ..models.jackknife_intervals import METHODS
 from .array_libraries import follows_rows
 from .base import RegularisedLeastSquares
+from .fitted_attributes import FromResult
 from .mixins import RegressionMixin
 
 
@@ -386,16 +386,7 @@ class RLSRegressor(RegressionMixin, RegularisedLeastSquares):
         >>> round(float((high - low).max() / (high - low).min()), 1)
         3.2
         """
-        if not isinstance(coverage, Real) or not 0 < coverage < 1:
-            msg = f"coverage={coverage!r}: a number between 0 and 1, such as 0.9, is expected"
-            raise ValueError(msg)
-        if method not in METHODS:
-            msg = f"method={method!r}: one of {', '.join(map(repr, METHODS))} is expected"
-            raise ValueError(msg)
-        whole = isinstance(loo_rows, Integral) and not isinstance(loo_rows, bool) and loo_rows >= 2
-        if loo_rows is not None and loo_rows != "auto" and not whole:
-            msg = f'loo_rows={loo_rows!r}: "auto", None or a number of rows from 2 on is expected'
-            raise ValueError(msg)
+        diagnostics.check_interval(coverage, method, loo_rows)
         record = self._recorded()
         limits = None if bounds is None else diagnostics.checked_bounds(record, bounds)
         with Progress(self.verbose, title=type(self).__name__) as progress:
@@ -410,24 +401,20 @@ class RLSRegressor(RegressionMixin, RegularisedLeastSquares):
             )
         if limits is not None:
             np.clip(found, *limits, out=found)
-        return found[:, 0] if record.targets.vector else found
+        return record.targets.shaped(found)
 
-    @property
-    def log_marginal_likelihood_(self) -> float | Array:
+    log_marginal_likelihood_: FromResult[float | Array] = FromResult(
+        lambda record: alone(record.log_likelihoods),
         """Log density of the targets under the Gaussian process, at the chosen σ and λ.
 
         With ``scale="auto"`` at the most likely scale; with an intercept that of the contrasts,
         which it does not change. One per target for several.
-        """
-        record = self._recorded()
-        found = record.log_likelihoods
-        return float(found[0]) if found.size == 1 else found.copy()
-
-    @property
-    def scale_(self) -> float | Array:
-        """s, by which the Gaussian process scales the kernel and the noise, in the units of y."""
-        found = self._recorded().scales
-        return float(found[0]) if found.size == 1 else found.copy()
+        """,
+    )
+    scale_: FromResult[float | Array] = FromResult(
+        lambda record: alone(record.scales),
+        "s, by which the Gaussian process scales the kernel and the noise, in the units of y.",
+    )
 
     def _rows_of_folds(self, X: Any) -> Callable[[FoldModel], Any] | None:
         """How a model of a fold takes new rows; None where it does so as the fit does."""

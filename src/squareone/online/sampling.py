@@ -102,6 +102,14 @@ class Sampler(LearnersEngine):
             self._updates[leading],
         )
 
+    @property
+    def label_rate(self) -> float:
+        """The share of the labels that were asked for, of those that could have been."""
+        if self.offered == 0:
+            msg = "no row was asked about yet: label_rate_ is there after query or fit"
+            raise AttributeError(msg)
+        return self.asked / self.offered
+
     def chances(self, X: Any, number: int) -> Array:
         """With which probability each label (b, s) would be asked for; nothing counts as seen.
 

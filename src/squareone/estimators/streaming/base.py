@@ -21,8 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from ...arrays import Array
 from ...kernels import Kernel, Linear
 from ...kernels.names import BY_NAME
-from ...models import Hyperplane
-from ...online import FORMS, RULES
+from ...online import FORMS, RULES, stream_coefficients
 from ...online.engines import Method
 from ...online.first_rows import stream_kernel
 from ...online.named_rows import FeatureNames
@@ -31,7 +30,8 @@ from ...online.stream_learner import StreamLearner, StreamSettings, positive_cou
 from ...online.stream_state import stream_from_state, stream_state
 from ...persistence import Fields
 from .. import validation
-from ..fitted_estimator import FittedEstimator, ReadOnly
+from ..fitted_attributes import FromResult, ReadOnly
+from ..fitted_estimator import FittedEstimator
 
 #: What ``alpha`` may be where several ridges are compared.
 SEVERAL_RIDGES: list[Any] = [
@@ -262,56 +262,33 @@ class Streaming(FittedEstimator):
             check_is_fitted(self, msg=_NOT_BEGUN)
         return self._record
 
-    @property
-    def kernel_(self) -> Kernel:
-        """The kernel with all its parameters."""
-        return self._recorded().kernel
-
-    @property
-    def form_(self) -> str:
-        """The form that was taken."""
-        return self._recorded().form
-
-    @property
-    def n_rounds_(self) -> int:
-        """Rows that were seen."""
-        return self._recorded().engine.rounds
-
-    @ReadOnly
-    def coef_(self) -> Array:
-        """Weights of the features, for the linear kernel: (d,) or (t, d); two classes: (1, d)."""
-        record = self._recorded()
-        if isinstance(record.model, Hyperplane):
-            return _by_target(self, record.model.coefficients)
-        if not isinstance(record.kernel, Linear):
-            msg = f"coef_ is for the linear kernel, and this is {record.kernel}: see dual_coef_"
-            raise AttributeError(msg)
-        points = record.model.centers
-        return _by_target(self, np.asarray(points.T @ record.model.coefficients))
-
-    @ReadOnly
-    def dual_coef_(self) -> Array:
-        """Weights of the support points, for form="dual": (m,) or (t, m)."""
-        learners, model = self._recorded().dual_learners("dual_coef_"), self._record.model
-        if not learners.by_feature:
-            return _by_column(model.coefficients)
-        return _by_column(learners.coefficients()[:, -self._record.columns :])
-
-    @property
-    def support_(self) -> Array:
-        """Which rows of the stream the support points are, for form="dual": (m,)."""
-        return np.array(self._recorded().dual_learners("support_").points.rounds, int)
-
-    @property
-    def support_vectors_(self) -> Any:
-        """The support points, for form="dual": (m, d)."""
-        return self._recorded().dual_learners("support_vectors_").points.matrix().copy()
-
-    @ReadOnly
-    def intercept_(self) -> Any:
-        """The weight of the constant feature: a number, or (t,); two classes: (1,)."""
-        values = self._recorded().model.intercepts
-        return float(values[0]) if values.size == 1 and not is_classifier(self) else values
+    kernel_: FromResult[Kernel] = FromResult(
+        lambda record: record.kernel, "The kernel with all its parameters."
+    )
+    form_: FromResult[str] = FromResult(lambda record: record.form, "The form that was taken.")
+    n_rounds_: FromResult[int] = FromResult(
+        lambda record: record.engine.rounds, "Rows that were seen."
+    )
+    coef_: FromResult[Array] = ReadOnly(
+        stream_coefficients.of_features,
+        "Weights of the features, for the linear kernel: (d,) or (t, d); two classes: (1, d).",
+    )
+    dual_coef_: FromResult[Array] = ReadOnly(
+        stream_coefficients.of_points,
+        'Weights of the support points, for form="dual": (m,) or (t, m).',
+    )
+    support_: FromResult[Array] = FromResult(
+        lambda record: np.array(record.dual_learners("support_").points.rounds, int),
+        'Which rows of the stream the support points are, for form="dual": (m,).',
+    )
+    support_vectors_: FromResult[Any] = FromResult(
+        lambda record: record.dual_learners("support_vectors_").points.matrix().copy(),
+        'The support points, for form="dual": (m, d).',
+    )
+    intercept_: FromResult[Any] = ReadOnly(
+        stream_coefficients.of_constants,
+        "The weight of the constant feature: a number, or (t,); two classes: (1,).",
+    )
 
     # --- files ---
 
@@ -584,12 +561,3 @@ def _counting(y: Any, weights: Array | None) -> Any:
     y = np.array(y.toarray() if hasattr(y, "toarray") else y)
     y[~counts] = y[first]
     return y
-
-
-def _by_target(estimator: Any, W: Array) -> Array:
-    """(d, t) as scikit-learn has it: (t, d), of one target of a regressor (d,)."""
-    return W.T.copy() if is_classifier(estimator) else _by_column(W)
-
-
-def _by_column(W: Array) -> Array:
-    return W[:, 0].copy() if W.shape[1] == 1 else W.T.copy()
