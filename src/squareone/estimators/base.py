@@ -18,9 +18,9 @@ from ..centers import Selector
 from ..devices import HOST, Place, place_or_host
 from ..fitting import coefficients, diagnostics
 from ..fitting.feature_scales import trial_rows, warn_of_scales
-from ..fitting.learned_kernel import kernel_search
 from ..fitting.part_states import of_plan, plan_from
 from ..fitting.procedure import fit, plan_of
+from ..fitting.progress import fit_progress
 from ..fitting.request import FitRequest, KernelSearch
 from ..fitting.result import FitResult, without_computing
 from ..kernels import Gaussian, Kernel
@@ -32,11 +32,9 @@ from ..solvers.registry import SOLVERS
 from ..targets import Labels, Responses
 from ..threads import one_core
 from .array_libraries import as_numpy_array, follow_rows_of_fit, follows_rows, kind_of
-from .callbacks import fit_progress, set_callbacks
-from .fit_request import checked_request
+from .fit_request import CRITERIA, checked_request
 from .fitted_attributes import FromResult
-from .fitted_estimator import FittedEstimator
-from .parameter_validation import CRITERIA
+from .fitted_estimator import FittedEstimator, set_callbacks
 
 # Flops of each thread that take more than a second everywhere: progress is shown from the start.
 _LENGTHY = 1.5e11
@@ -208,7 +206,7 @@ class RegularisedLeastSquares(FittedEstimator):
 
     def _kernel_search(self) -> KernelSearch | None:
         """The kernels to choose among; None where ``kernel`` says all by itself."""
-        return kernel_search(self.kernel)
+        return KernelSearch.asked(self.kernel)
 
     def plan(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Plan:
         """Which solver a fit would use, what each one costs, and why: ``print`` it.

@@ -7,18 +7,20 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn import get_config
 from sklearn.utils import check_random_state
 
 from ..arrays import Array
 from ..centers import Selector
-from ..devices import Place, open_place
-from ..devices.tensors import place_of_array
-from ..fitting.learned_kernel import check_rows, check_solver, stand_in
+from ..devices import HOST, Place, open_place
+from ..devices.choice import place_of_array
+from ..fitting.learned_kernel import check_rows, check_solver
 from ..fitting.request import FitRequest, KernelSearch, RequestedCenters, selector_of
 from ..fitting.scoring import held_out_scorer
-from ..kernels import Kernel
-from ..kernels.names import kernel_from
+from ..kernels import Kernel, Linear
+from ..kernels.names import is_precomputed, kernel_from
+from ..rows.checks import is_dask
 from ..selection import (
     Folds,
     GeneralisedCrossValidation,
@@ -26,13 +28,16 @@ from ..selection import (
     MarginalLikelihood,
     folds_from_splits,
 )
+from ..selection.alpha_grid import check_alpha
 from ..selection.criteria import Criterion
+from ..solvers.registry import SOLVERS, listed, takes_centers
 from ..targets import Labels
-from . import validation
 from .array_libraries import as_numpy
-from .fit_data import FitData, read
-from .parameter_validation import check_consistency, check_place
+from .validation import FitData, read
 
+CRITERIA = ("loo", "gcv", "holdout", "marginal_likelihood")
+#: Criteria that leave no rows out.
+WITHOUT_ROWS = ("gcv", "marginal_likelihood")
 #: Iterations where ``max_iter`` says nothing.
 MOST_ITERATIONS = 1000
 
@@ -74,7 +79,7 @@ def checked_request(estimator: Any, X: Any, y: Any, sample_weight: Any, groups: 
     )
     check_place(estimator, asked.place, asked.kernel, X)
     selector = selector_of(estimator.centers, estimator.solver)
-    came = read(estimator, X, y, sample_weight, given=validation.is_precomputed(asked.kernel))
+    came = read(estimator, X, y, sample_weight, given=is_precomputed(asked.kernel))
     if asked.search is not None:
         check_rows(came.X, came.kept.size, asked.search)
     return _request_for(estimator, came, asked, selector, groups)
@@ -84,13 +89,13 @@ def _checked_parameters(estimator: Any, X: Any, groups: Any) -> CheckedParameter
     """The parameters, checked before the rows are: these may be many."""
     if not get_config()["skip_parameter_validation"]:
         estimator._validate_params()
-    alpha = validation.check_alpha(estimator.alpha)
+    alpha = check_alpha(estimator.alpha)
     search = estimator._kernel_search()
     if search is None:
         kernel = kernel_from(estimator.kernel)
     else:
         check_solver(estimator.solver)
-        kernel = stand_in(search)
+        kernel = search.stand_in
     kernel.check_parameters()
     check_consistency(estimator, kernel, groups)
     place, note = open_place(estimator.device)
@@ -186,3 +191,86 @@ def _criterion(
     if groups is not None:
         groups = np.asarray(groups)
     return Folds(folds_from_splits(cv.split(X, y, groups), kept, n))
+
+
+# --- parameters that exclude each other ---
+
+
+def check_consistency(estimator: Any, kernel: Kernel, groups: Any) -> None:
+    """Refuse parameters that do not fit together, before any work."""
+    solver = SOLVERS.get(estimator.solver)
+    shape = np.shape(estimator.centers)
+    centers = f"an array of shape {shape}" if shape else repr(estimator.centers)
+    if estimator.centers is not None and solver and not solver.with_centers:
+        msg = (
+            f'solver="{estimator.solver}" has all rows as centers, and centers={centers} was '
+            f"given: use solver={listed(lambda s: s.with_centers, 'auto')}"
+        )
+        raise ValueError(msg)
+    few_centers = estimator.centers is not None or takes_centers(estimator.solver)
+    if few_centers and not kernel.has_formula:
+        msg = (
+            f"centers need a kernel that can be evaluated on rows, got {kernel!r}: use "
+            "centers=None, or give rows and another kernel"
+        )
+        raise ValueError(msg)
+    if estimator.checkpoint is not None and solver and not solver.checkpoints:
+        msg = (
+            f'solver="{estimator.solver}" has no state to be kept on its way: checkpoint is for '
+            f"solver={listed(lambda s: s.checkpoints, last='and')}"
+        )
+        raise ValueError(msg)
+    if estimator.time_limit is not None and not isinstance(estimator.centers, str):
+        msg = (
+            f'time_limit={estimator.time_limit!r} is for centers="auto", which chooses how many '
+            f"there is time for; centers={centers} leaves nothing to choose"
+        )
+        raise ValueError(msg)
+    if solver and solver.needs_linear and not isinstance(kernel, Linear):
+        named = isinstance(estimator.kernel, str) and estimator.kernel != "auto"
+        asked = kernel if named else estimator.kernel
+        msg = (
+            f'solver="{estimator.solver}" works with features and needs kernel="linear", got '
+            f"{asked!r}. Use {listed(lambda s: s.works_on == 'kernel matrix', 'auto')}"
+        )
+        raise ValueError(msg)
+    without_rows = estimator.criterion in WITHOUT_ROWS
+    if estimator.scoring is not None and estimator.cv is None and without_rows:
+        msg = (
+            f'criterion="{estimator.criterion}" holds no rows out, so there is nothing for '
+            f'scoring={estimator.scoring!r} to score: use criterion="loo", "holdout" or cv'
+        )
+        raise ValueError(msg)
+    if estimator.cv is not None and estimator.criterion != "loo":
+        msg = (
+            f"cv={estimator.cv!r} and criterion={estimator.criterion!r} both say how alpha is "
+            "chosen: set one of them"
+        )
+        raise ValueError(msg)
+    if groups is not None and estimator.cv is None:
+        msg = "groups were given, but cv is None: pass a splitter such as GroupKFold() as cv"
+        raise ValueError(msg)
+
+
+def check_place(estimator: Any, place: Place, kernel: Kernel, X: Any) -> None:
+    """Refuse what is not worked on anywhere but in the machine's memory."""
+    if place is HOST:
+        return
+    if issparse(X):
+        msg = (
+            f"X is a sparse matrix, and on {place.name} rows are dense: leave device=None, or pass "
+            "X.toarray()"
+        )
+        raise TypeError(msg)
+    if is_dask(X):
+        msg = (
+            f"X is a collection of Dask, and device asks for {place.name}, which is here: leave "
+            "device=None, or pass X.compute()"
+        )
+        raise TypeError(msg)
+    if not kernel.fills_anywhere:
+        msg = (
+            f"{kernel} is written for NumPy's arrays, its fills_anywhere is False, and device asks "
+            f"for {place.name}: leave device=None, or write fill with squareone.devices.namespace"
+        )
+        raise TypeError(msg)

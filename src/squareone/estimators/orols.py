@@ -15,20 +15,19 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..arrays import Array
 from ..fitting.feature_scales import warn_of_scales
+from ..fitting.progress import fit_progress
 from ..greedy import CHOOSERS, CRITERIA, UPDATES
-from ..greedy.fit_task import GreedyRequest, GreedyTask
+from ..greedy.fit_task import GreedyRequest, GreedyTask, checked_kernels
 from ..greedy.fitted_models import GreedyRecord
 from ..greedy.orols_fit import fit_greedy
 from ..greedy.scale_trial import SPARSE_TRIED, sparse_trial
 from ..kernels import Kernel, Precomputed
-from ..kernels.names import BY_NAME, kernel_from
-from ..kernels.widths import free_width
+from ..kernels.names import BY_NAME
 from ..persistence import Fields, refuse
 from ..targets import Labels, Responses
-from .callbacks import fit_progress, set_callbacks
-from .fit_data import read
 from .fitted_attributes import FromResult, ReadOnly
-from .fitted_estimator import FittedEstimator
+from .fitted_estimator import FittedEstimator, set_callbacks
+from .validation import read
 
 # Parameters that may be numbers.
 _NUMBERS = ("max_centers", "candidates", "stopping", "lambda_update", "epsilon", "condition_limit")
@@ -131,7 +130,7 @@ class OrthogonalLeastSquares(FittedEstimator):
         self._forget()
         try:
             with fit_progress(self, X, y, sample_weight) as progress:
-                kernels = self._kernels()
+                kernels = checked_kernels(self.kernel)
                 given = isinstance(kernels[0], Precomputed)
                 data = read(self, X, y, sample_weight, given=given)
                 warn_of_scales(
@@ -170,33 +169,6 @@ class OrthogonalLeastSquares(FittedEstimator):
             if isinstance(getattr(self, name), bool | np.bool_):
                 msg = f"{name}={getattr(self, name)!r}: a number is expected, not a truth value"
                 raise ValueError(msg)
-
-    def _kernels(self) -> list[Kernel]:
-        """The kernels, checked."""
-        several = isinstance(self.kernel, list | tuple)
-        kernels = [kernel_from(kernel) for kernel in (self.kernel if several else [self.kernel])]
-        if not kernels:
-            msg = "kernel is an empty list: at least one kernel is expected"
-            raise ValueError(msg)
-        for kernel in kernels:
-            if not isinstance(kernel, Kernel):
-                msg = f"kernel={self.kernel!r}: names or kernels are expected, got {kernel!r}"
-                raise TypeError(msg)
-            kernel.check_parameters()
-            if len(kernels) > 1 and not kernel.has_formula:
-                msg = "a precomputed kernel is the only one: its matrix is X. Give it by itself"
-                raise ValueError(msg)
-            name = free_width(kernel)
-            if len(kernels) > 1 and name:
-                msg = (
-                    f'{kernel} has {name}="auto", and there are {len(kernels)} kernels: give each '
-                    'of them a number (or "median"), every step then chooses among them'
-                )
-                raise ValueError(msg)
-            if name and getattr(kernel, "ard", False):
-                msg = f"{kernel}: ard=True is for RLSRegressor and RLSClassifier; use ard=False"
-                raise ValueError(msg)
-        return kernels
 
     # --- what was learned ---
 

@@ -18,9 +18,9 @@ from ..arrays import Array
 from ..centers import Selector
 from ..fitting.calibration import chosen_threshold
 from ..fitting.feature_scales import warn_of_scales
-from ..fitting.learned_kernel import check_rows, kernel_search, stand_in, with_chosen_kernel
+from ..fitting.learned_kernel import check_rows, with_chosen_kernel
 from ..fitting.problem import Problem
-from ..fitting.progress import Progress
+from ..fitting.progress import Progress, fit_progress
 from ..fitting.request import KernelSearch, RequestedCenters, selector_of
 from ..fitting.scoring import held_out_scorer
 from ..hinge.certified_errors import error_interval, error_share
@@ -37,15 +37,15 @@ from ..persistence import Fields
 from ..rows.checks import in_memory
 from ..rows.stream_views import kept_rows
 from ..selection import folds_from_splits
+from ..selection.alpha_grid import check_alpha
 from ..selection.threshold import check_threshold, is_metric
 from ..targets import CODINGS, Coding, Labels
 from . import calibrated_classifier as calibrated
-from . import validation
-from .callbacks import fit_progress, set_callbacks
 from .classifier import RLSClassifier
-from .fit_data import FitData, read
 from .fitted_attributes import FromResult
+from .fitted_estimator import set_callbacks
 from .mixins import ClassificationMixin
+from .validation import FitData, read
 
 # Folds in place of leaving out every row.
 _SPARE_FOLDS = 5
@@ -290,7 +290,7 @@ class SVMClassifier(ClassificationMixin):
         try:
             with fit_progress(self, X, y, sample_weight) as progress:
                 alphas, search = self._checked(groups)
-                kernel = stand_in(search) if search else self._checked_kernel()
+                kernel = search.stand_in if search else self._checked_kernel()
                 data = read(self, X, y, sample_weight, given=isinstance(kernel, Precomputed))
                 rng = check_random_state(0 if self.random_state is None else self.random_state)
                 task = self._task(data, kernel, alphas, groups, rng)
@@ -336,7 +336,7 @@ class SVMClassifier(ClassificationMixin):
         parameters["random_state"] = deepcopy(self.random_state)
         alone = type(self)(**parameters)
         alphas, search = alone._checked(groups)
-        kernel = stand_in(search) if search else alone._checked_kernel()
+        kernel = search.stand_in if search else alone._checked_kernel()
         data = read(alone, X, y, sample_weight, given=isinstance(kernel, Precomputed))
         rng = check_random_state(0 if alone.random_state is None else alone.random_state)
         plan = alone._task(data, kernel, alphas, groups, rng).plan()
@@ -348,14 +348,14 @@ class SVMClassifier(ClassificationMixin):
         if not get_config()["skip_parameter_validation"]:
             self._validate_params()
         alphas = self._alphas()
-        search = kernel_search(self.kernel)
+        search = KernelSearch.asked(self.kernel)
         self._check_together(groups, search)
         return alphas, search
 
     def _alphas(self) -> Array | None:
         """λ to choose from; None for all of them."""
         if self.C is None:
-            found = validation.check_alpha(self.alpha)
+            found = check_alpha(self.alpha)
             name, given = "alpha", self.alpha
         else:
             if not (isinstance(self.alpha, str) and self.alpha == "auto"):
@@ -366,7 +366,7 @@ class SVMClassifier(ClassificationMixin):
             if isinstance(self.C, str):
                 msg = f"C={self.C!r}: a number above zero, or a sequence of such, is expected"
                 raise ValueError(msg)
-            found = validation.check_alpha(self.C)
+            found = check_alpha(self.C)
             name, given = "C", self.C
         if isinstance(found, str):
             return None

@@ -285,3 +285,21 @@ class SamplingMethod(Method):
             )
             raise ValueError(msg)
         return Sampler(learners(columns, self.alpha), self.rule, exclusive=exclusive)
+
+
+def filter_history(
+    relevant: Array, accepted: Array, utility: tuple[float, float]
+) -> dict[str, Array]:
+    """Sums and rates after each row, of truth values (n, s) in the order of the rows."""
+    hits = (relevant & accepted).sum(axis=1).cumsum()
+    found, taken = relevant.sum(axis=1).cumsum(), accepted.sum(axis=1).cumsum()
+    worth, cost = utility
+    return {
+        "accepted": taken,
+        "relevant": found,
+        "hits": hits,
+        "precision": hits / np.maximum(1, taken),
+        "recall": hits / np.maximum(1, found),
+        "f_measure": 2.0 * hits / np.maximum(1, taken + found),
+        "utility": worth * hits - cost * (taken - hits),
+    }

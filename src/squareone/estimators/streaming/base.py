@@ -29,6 +29,7 @@ from ...online.sampling import SamplingMethod
 from ...online.stream_learner import StreamLearner, StreamSettings, positive_count
 from ...online.stream_state import stream_from_state, stream_state
 from ...persistence import Fields
+from ...targets.target_validation import check_row_weights, counting_targets
 from .. import validation
 from ..fitted_attributes import FromResult, ReadOnly
 from ..fitted_estimator import FittedEstimator
@@ -68,7 +69,7 @@ class Streaming(FittedEstimator):
         "random_state": ["random_state"],
     }
 
-    #: Reads y: see :mod:`~squareone.estimators.streaming.target_reading`.
+    #: Reads y: see :mod:`~squareone.online.target_reading`.
     _reading: ClassVar[Any]
     #: Whether a first row says all there is to know before it is learned: classes it does not.
     _begins_itself: ClassVar[bool] = False
@@ -428,7 +429,7 @@ def begin_with_rows(
     if weights is not None and not weights.any():
         msg = "all weights are zero: a stream begins with a row that counts"
         raise ValueError(msg)
-    y = estimator._reading.read(_counting(y, weights), X)
+    y = estimator._reading.read(counting_targets(y, weights), X)
     targets = estimator._reading.first(estimator, y, classes)
     _begin(estimator, targets, X.shape[1], _names_in(estimator))
     estimator._record.check_rows(X)
@@ -461,7 +462,7 @@ def more_rows_of(
     weights = check_row_weights(sample_weight, X)
     if weights is not None and not weights.any():
         return None, y, weights
-    return X, _counting(y, weights), weights
+    return X, counting_targets(y, weights), weights
 
 
 def check_more_rows(estimator: Any, X: Any) -> Any:
@@ -534,30 +535,3 @@ def numbers_in(X: Any) -> float:
     if issparse(X):
         return float(X.nnz)
     return float(np.prod(X.shape)) if isinstance(X, np.ndarray) else np.inf
-
-
-def check_row_weights(sample_weight: Any, X: Any) -> Array | None:
-    """Weights (n,) at or above zero, which may all be zero; None where all are one."""
-    if sample_weight is None:
-        return None
-    try:
-        zero = not np.any(np.asarray(sample_weight, dtype=np.float64))
-    except (TypeError, ValueError):
-        zero = False  # refused below
-    # checked as others are, for which one has to be above zero
-    given = np.asarray(sample_weight, dtype=np.float64) + 1.0 if zero else sample_weight
-    weights = validation.check_weights(given, X.shape[0], np.dtype(np.float64))
-    return np.zeros(X.shape[0]) if zero else weights
-
-
-def _counting(y: Any, weights: Array | None) -> Any:
-    """Targets, with one that counts in place of those of weight zero, which may be anything."""
-    if weights is None or weights.all():
-        return y
-    counts = weights > 0
-    first = int(np.argmax(counts))
-    if isinstance(y, list | tuple):
-        return [each if counts[i] else y[first] for i, each in enumerate(y)]
-    y = np.array(y.toarray() if hasattr(y, "toarray") else y)
-    y[~counts] = y[first]
-    return y

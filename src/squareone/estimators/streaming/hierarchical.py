@@ -17,10 +17,10 @@ from ...online import (
 )
 from ...online.hierarchy import HierarchicalMethod
 from ...online.node_labels import KINDS, NodeLabels
+from ...online.target_reading import NodeReading
+from ...targets.target_validation import check_weights
 from ..fitted_attributes import FromResult, ReadOnly
-from ..validation import check_weights
 from .base import Streaming, learn_more, start_stream
-from .target_reading import NodeReading
 
 
 class HierarchicalClassifier(ClassifierMixin, Streaming):

@@ -15,11 +15,11 @@ from ...kernels.names import kernel_from
 from ...online.engines import IncrementalMethod, ridges_of
 from ...online.stream_learner import positive_count
 from ...online.stream_targets import NumberTargets
+from ...online.target_reading import NumberReading
 from ..array_libraries import lazy_on_dask
 from ..fitted_attributes import FromResult
 from .base import SEVERAL_RIDGES, Streaming, fit_stream, learn_more, start_stream
 from .stream_classifier import StreamClassifier
-from .target_reading import NumberReading
 
 
 class Incremental(Streaming):

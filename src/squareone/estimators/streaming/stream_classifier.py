@@ -15,6 +15,7 @@ from ...models import Calibration
 from ...online.learners import Learners
 from ...online.mistake_bounds import Comparison, check_comparable, compare
 from ...online.stream_targets import ClassTargets
+from ...online.target_reading import ClassReading
 from ...rows import rows_of
 from ...targets.target_validation import check_labels
 from .. import validation
@@ -31,7 +32,6 @@ from .base import (
     random_numbers,
     start_stream,
 )
-from .target_reading import ClassReading
 
 
 class StreamClassifier(ClassifierMixin, Streaming):
