@@ -15,7 +15,7 @@ import numpy as np
 from sklearn import get_config
 from sklearn.utils import _array_api
 
-from ..devices.choice import check_tensor, refuse_on_gpu
+from ..devices.place import check_tensor, refuse_on_gpu
 from ..rows.checks import is_dask
 
 Method = TypeVar("Method", bound=Callable[..., Any])

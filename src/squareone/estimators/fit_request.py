@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 from ..arrays import Array
 from ..centers import Selector
 from ..devices import HOST, Place, open_place
-from ..devices.choice import place_of_array
+from ..devices.place import place_of_array
 from ..fitting.learned_kernel import check_rows, check_solver
 from ..fitting.request import FitRequest, KernelSearch, RequestedCenters, selector_of
 from ..fitting.scoring import held_out_scorer
