@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from abc import abstractmethod
 from contextlib import nullcontext
-from copy import deepcopy
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -32,7 +31,7 @@ from ..solvers.registry import SOLVERS
 from ..targets import Labels, Responses
 from ..threads import one_core
 from .array_libraries import as_numpy_array, follow_rows_of_fit, follows_rows, kind_of
-from .fit_request import CRITERIA, checked_request
+from .fit_request import CRITERIA, checked_request, copy_for_plan
 from .fitted_attributes import FromResult
 from .fitted_estimator import FittedEstimator, set_callbacks
 
@@ -227,12 +226,7 @@ class RegularisedLeastSquares(FittedEstimator):
         -----
         **Cost**: the checks of the input; nothing is factored.
         """
-        if hasattr(self.cv, "__next__"):
-            msg = "cv is a generator, which plan would use up: pass list(cv)"
-            raise ValueError(msg)
-        parameters = self.get_params(deep=False)
-        parameters["random_state"] = deepcopy(self.random_state)  # a fit draws the same numbers
-        return plan_of(type(self)(**parameters)._request(X, y, sample_weight, groups))
+        return plan_of(copy_for_plan(self)._request(X, y, sample_weight, groups))
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters; ``kernel__sigma`` reaches into a kernel object.
@@ -352,11 +346,6 @@ class RegularisedLeastSquares(FittedEstimator):
         FitResult.best_score,
         "Score of the chosen λ by the criterion; greater is better. One per target if λ is.",
     )
-    loo_predictions_: FromResult[Array] = FromResult(
-        lambda record: record.targets.shaped(record.leave_one_out_values),
-        "Prediction (decision values for classifiers) at each row of the fit without that row.",
-        like_rows=True,
-    )
     effective_dof_: FromResult[float | Array] = FromResult(
         FitResult.degrees_of_freedom,
         "Trace of the hat matrix at the chosen λ. One per target if λ is.",
@@ -388,6 +377,12 @@ class RegularisedLeastSquares(FittedEstimator):
         The leave-one-out error with every leverage replaced by their mean.
         """,
     )
+
+    @property
+    def loo_predictions_(self) -> Array:
+        """Prediction (decision values for classifiers) at each row of the fit without that row."""
+        record = self._recorded()
+        return follow_rows_of_fit(self, record.targets.shaped(record.leave_one_out_values))
 
     @follows_rows
     def influence(self, X: Any) -> Array:

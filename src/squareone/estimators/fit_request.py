@@ -29,7 +29,7 @@ from ..selection import (
     folds_from_splits,
 )
 from ..selection.alpha_grid import check_alpha
-from ..selection.criteria import Criterion
+from ..selection.criteria import Criterion, Fold
 from ..solvers.registry import SOLVERS, listed, takes_centers
 from ..targets import Labels
 from .array_libraries import as_numpy
@@ -83,6 +83,16 @@ def checked_request(estimator: Any, X: Any, y: Any, sample_weight: Any, groups: 
     if asked.search is not None:
         check_rows(came.X, came.kept.size, asked.search)
     return _request_for(estimator, came, asked, selector, groups)
+
+
+def copy_for_plan(estimator: Any) -> Any:
+    """An estimator with the same parameters, of which a plan can use up what there is to draw."""
+    if hasattr(estimator.cv, "__next__"):
+        msg = "cv is a generator, which plan would use up: pass list(cv)"
+        raise ValueError(msg)
+    parameters = estimator.get_params(deep=False)
+    parameters["random_state"] = deepcopy(estimator.random_state)
+    return type(estimator)(**parameters)
 
 
 def _checked_parameters(estimator: Any, X: Any, groups: Any) -> CheckedParameters:
@@ -168,7 +178,7 @@ def _criterion(
     scale: float | None,
 ) -> Criterion:
     """How λ is chosen, from ``criterion``, ``cv`` and ``validation_fraction``."""
-    X, y, targets, kept = came.X, came.y, came.targets, came.kept
+    kept = came.kept
     if estimator.cv is None and estimator.criterion != "holdout":
         if kept.size < 2 and not isinstance(alpha, float):
             msg = (
@@ -179,18 +189,25 @@ def _criterion(
         if estimator.criterion == "marginal_likelihood":
             return MarginalLikelihood(scale)
         return LeaveOneOut() if estimator.criterion == "loo" else GeneralisedCrossValidation()
+    folds = asked_folds(estimator, came, groups, rng)
+    return Folds(folds, "holdout" if estimator.cv is None else "cv")
+
+
+def asked_folds(
+    estimator: Any, came: FitData, groups: Any, rng: np.random.RandomState
+) -> list[Fold]:
+    """The folds of ``cv``, or where it is None the one part of ``criterion="holdout"``."""
     from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit, check_cv
 
-    n = X.shape[0]
+    X, y, targets = came.X, came.y, came.targets
     classes = isinstance(targets, Labels) and not targets.multilabel
     if estimator.cv is None:
         splitter = StratifiedShuffleSplit if classes else ShuffleSplit
         cv = splitter(1, test_size=estimator.validation_fraction, random_state=rng)
-        return Folds(folds_from_splits(cv.split(X, y), kept, n), "holdout")
-    cv = check_cv(estimator.cv, y, classifier=classes)
-    if groups is not None:
-        groups = np.asarray(groups)
-    return Folds(folds_from_splits(cv.split(X, y, groups), kept, n))
+    else:
+        cv = check_cv(estimator.cv, y, classifier=classes)
+    groups = None if groups is None else np.asarray(groups)
+    return folds_from_splits(cv.split(X, y, groups), came.kept, X.shape[0])
 
 
 # --- parameters that exclude each other ---
@@ -207,13 +224,8 @@ def check_consistency(estimator: Any, kernel: Kernel, groups: Any) -> None:
             f"given: use solver={listed(lambda s: s.with_centers, 'auto')}"
         )
         raise ValueError(msg)
-    few_centers = estimator.centers is not None or takes_centers(estimator.solver)
-    if few_centers and not kernel.has_formula:
-        msg = (
-            f"centers need a kernel that can be evaluated on rows, got {kernel!r}: use "
-            "centers=None, or give rows and another kernel"
-        )
-        raise ValueError(msg)
+    if estimator.centers is not None or takes_centers(estimator.solver):
+        check_formula(kernel)
     if estimator.checkpoint is not None and solver and not solver.checkpoints:
         msg = (
             f'solver="{estimator.solver}" has no state to be kept on its way: checkpoint is for '
@@ -241,6 +253,21 @@ def check_consistency(estimator: Any, kernel: Kernel, groups: Any) -> None:
             f'scoring={estimator.scoring!r} to score: use criterion="loo", "holdout" or cv'
         )
         raise ValueError(msg)
+    check_choice_of_alpha(estimator, groups)
+
+
+def check_formula(kernel: Kernel) -> None:
+    """Refuse centers for a kernel matrix that the user brings."""
+    if not kernel.has_formula:
+        msg = (
+            f"centers need a kernel that can be evaluated on rows, got {kernel!r}: use "
+            "centers=None, or give rows and another kernel"
+        )
+        raise ValueError(msg)
+
+
+def check_choice_of_alpha(estimator: Any, groups: Any) -> None:
+    """Refuse two answers to how alpha is chosen, and groups that nothing asks for."""
     if estimator.cv is not None and estimator.criterion != "loo":
         msg = (
             f"cv={estimator.cv!r} and criterion={estimator.criterion!r} both say how alpha is "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,6 +15,7 @@ from ..fitting import diagnostics
 from ..fitting.kernel_choice import FoldModel
 from ..fitting.progress import Progress
 from ..kernels import Kernel
+from ..models.jackknife_intervals import METHODS
 from .array_libraries import follows_rows
 from .base import RegularisedLeastSquares
 from .fitted_attributes import FromResult
@@ -386,7 +387,16 @@ class RLSRegressor(RegressionMixin, RegularisedLeastSquares):
         >>> round(float((high - low).max() / (high - low).min()), 1)
         3.2
         """
-        diagnostics.check_interval(coverage, method, loo_rows)
+        if not isinstance(coverage, Real) or not 0 < coverage < 1:
+            msg = f"coverage={coverage!r}: a number between 0 and 1, such as 0.9, is expected"
+            raise ValueError(msg)
+        if method not in METHODS:
+            msg = f"method={method!r}: one of {', '.join(map(repr, METHODS))} is expected"
+            raise ValueError(msg)
+        whole = isinstance(loo_rows, Integral) and not isinstance(loo_rows, bool) and loo_rows >= 2
+        if loo_rows is not None and loo_rows != "auto" and not whole:
+            msg = f'loo_rows={loo_rows!r}: "auto", None or a number of rows from 2 on is expected'
+            raise ValueError(msg)
         record = self._recorded()
         limits = None if bounds is None else diagnostics.checked_bounds(record, bounds)
         with Progress(self.verbose, title=type(self).__name__) as progress:
@@ -401,7 +411,7 @@ class RLSRegressor(RegressionMixin, RegularisedLeastSquares):
             )
         if limits is not None:
             np.clip(found, *limits, out=found)
-        return record.targets.shaped(found)
+        return found[:, 0] if record.targets.vector else found
 
     log_marginal_likelihood_: FromResult[float | Array] = FromResult(
         lambda record: alone(record.log_likelihoods),

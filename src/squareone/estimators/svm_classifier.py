@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from copy import deepcopy
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, NoReturn, Self
@@ -36,12 +35,12 @@ from ..models.probabilities import CALIBRATIONS
 from ..persistence import Fields
 from ..rows.checks import in_memory
 from ..rows.stream_views import kept_rows
-from ..selection import folds_from_splits
 from ..selection.alpha_grid import check_alpha
 from ..selection.threshold import check_threshold, is_metric
 from ..targets import CODINGS, Coding, Labels
 from . import calibrated_classifier as calibrated
 from .classifier import RLSClassifier
+from .fit_request import asked_folds, check_choice_of_alpha, check_formula, copy_for_plan
 from .fitted_attributes import FromResult
 from .fitted_estimator import set_callbacks
 from .mixins import ClassificationMixin
@@ -329,12 +328,7 @@ class SVMClassifier(ClassificationMixin):
         -----
         **Cost**: the checks of the input.
         """
-        if hasattr(self.cv, "__next__"):
-            msg = "cv is a generator, which plan would use up: pass list(cv)"
-            raise ValueError(msg)
-        parameters = self.get_params(deep=False)
-        parameters["random_state"] = deepcopy(self.random_state)
-        alone = type(self)(**parameters)
+        alone = copy_for_plan(self)
         alphas, search = alone._checked(groups)
         kernel = search.stand_in if search else alone._checked_kernel()
         data = read(alone, X, y, sample_weight, given=isinstance(kernel, Precomputed))
@@ -378,15 +372,7 @@ class SVMClassifier(ClassificationMixin):
 
     def _check_together(self, groups: Any, search: KernelSearch | None) -> None:
         """Refuse parameters that exclude each other, before any work."""
-        if self.cv is not None and self.criterion != "loo":
-            msg = (
-                f"cv={self.cv!r} and criterion={self.criterion!r} both say how alpha is chosen: "
-                "set one of them"
-            )
-            raise ValueError(msg)
-        if groups is not None and self.cv is None:
-            msg = "groups were given, but cv is None: pass a splitter such as GroupKFold() as cv"
-            raise ValueError(msg)
+        check_choice_of_alpha(self, groups)
         if search is None:
             return
         folds = self.cv is not None or self.criterion != "loo"
@@ -405,12 +391,8 @@ class SVMClassifier(ClassificationMixin):
         if free_width(kernel) and getattr(kernel, "ard", False):
             msg = f"{kernel}: ard=True is for RLSClassifier. Fit that, and give its kernel_ here"
             raise ValueError(msg)
-        if self.centers is not None and not kernel.has_formula:
-            msg = (
-                f"centers need a kernel that can be evaluated on rows, got {kernel!r}: use "
-                "centers=None, or give rows and another kernel"
-            )
-            raise ValueError(msg)
+        if self.centers is not None:
+            check_formula(kernel)
         return kernel
 
     def _task(
@@ -486,20 +468,10 @@ class SVMClassifier(ClassificationMixin):
         """None for leave-one-out."""
         if self.cv is None and self.criterion == "loo":
             return None
-        from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit, check_cv
-
-        classes = isinstance(data.targets, Labels) and not data.targets.multilabel
-        if self.cv is None:
-            kind = StratifiedShuffleSplit if classes else ShuffleSplit
-            cv = kind(1, test_size=self.validation_fraction, random_state=rng)
-        else:
-            cv = check_cv(self.cv, data.y, classifier=classes)
-        groups = None if groups is None else np.asarray(groups)
-        n, kept = data.X.shape[0], data.kept
-        splits = cv.split(np.empty((n, 1)), data.y, groups)
+        every = np.arange(data.kept.size)
         return [
-            Fold(fold.removed[fold.scored], np.setdiff1d(np.arange(kept.size), fold.removed))
-            for fold in folds_from_splits(splits, kept, n)
+            Fold(fold.removed[fold.scored], np.setdiff1d(every, fold.removed))
+            for fold in asked_folds(self, data, groups, rng)
         ]
 
     def _spare_folds(self, data: FitData) -> Callable[[], list[Fold]]:

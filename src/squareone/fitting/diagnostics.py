@@ -18,7 +18,6 @@ from ..kernels.base import check_range
 from ..kernels.tiles import kernel_rectangle
 from ..models import Hyperplane, KernelExpansion
 from ..models.jackknife_intervals import (
-    METHODS,
     jackknife,
     jackknife_minmax,
     jackknife_plus,
@@ -50,20 +49,6 @@ def _where_fitted(function: Callable[..., Array]) -> Callable[..., Array]:
             return function(record, *args, **named)
 
     return there
-
-
-def check_interval(coverage: float, method: str, loo_rows: int | str | None) -> None:
-    """Refuse what cannot be asked of an interval, whatever the fit is."""
-    if not isinstance(coverage, Real) or not 0 < coverage < 1:
-        msg = f"coverage={coverage!r}: a number between 0 and 1, such as 0.9, is expected"
-        raise ValueError(msg)
-    if method not in METHODS:
-        msg = f"method={method!r}: one of {', '.join(map(repr, METHODS))} is expected"
-        raise ValueError(msg)
-    whole = isinstance(loo_rows, Integral) and not isinstance(loo_rows, bool) and loo_rows >= 2
-    if loo_rows is not None and loo_rows != "auto" and not whole:
-        msg = f'loo_rows={loo_rows!r}: "auto", None or a number of rows from 2 on is expected'
-        raise ValueError(msg)
 
 
 @_where_fitted
