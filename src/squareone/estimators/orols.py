@@ -20,7 +20,7 @@ from ..greedy import CHOOSERS, CRITERIA, UPDATES
 from ..greedy.fit_task import GreedyRequest, GreedyTask, checked_kernels
 from ..greedy.fitted_models import GreedyRecord
 from ..greedy.orols_fit import fit_greedy
-from ..greedy.scale_trial import SPARSE_TRIED, sparse_trial
+from ..greedy.parameter_search import SPARSE_TRIED, sparse_trial
 from ..kernels import Kernel, Precomputed
 from ..kernels.names import BY_NAME
 from ..persistence import Fields, refuse
