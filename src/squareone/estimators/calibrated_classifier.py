@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 
 from ..arrays import Array
-from ..fitting.calibration import (
+from ..fitting.class_probabilities import (
     calibrated,
     calibration_of,
     left_out_probabilities,

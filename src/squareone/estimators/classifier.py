@@ -10,7 +10,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from ..arrays import Array
 from ..fitting import diagnostics
-from ..fitting.calibration import chosen_threshold
+from ..fitting.class_probabilities import chosen_threshold
 from ..fitting.request import FitRequest
 from ..fitting.result import FitResult
 from ..kernels import Kernel

@@ -15,7 +15,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from ..arrays import Array
 from ..centers import Selector
-from ..fitting.calibration import chosen_threshold
+from ..fitting.class_probabilities import chosen_threshold
 from ..fitting.feature_scales import warn_of_scales
 from ..fitting.learned_kernel import check_rows, with_chosen_kernel
 from ..fitting.problem import Problem

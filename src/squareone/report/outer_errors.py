@@ -17,7 +17,7 @@ import numpy as np
 from sklearn.base import clone
 
 from ..arrays import Array
-from ..fitting.calibration import calibrated
+from ..fitting.class_probabilities import calibrated
 from ..rows.mapped_table import is_mapped
 from ..tables.encoded_rows import rows_of_table
 from ..tables.settled_table import settled
