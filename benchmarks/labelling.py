@@ -25,7 +25,7 @@ import httpx
 import numpy as np
 
 from benchmarks.report import RESULTS, conditions, environment
-from squareone.labelling.session import feature_budget
+from squareone.labelling.pool_features import feature_budget
 from tools.browser import missing, open_browser
 
 ROWS = 1_000_000

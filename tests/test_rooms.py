@@ -2,13 +2,17 @@
 
 import ast
 import io
+import re
+import sys
 import tokenize
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import squareone
+from squareone import RLSRegressor
 from squareone.solvers.registry import SOLVERS
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -27,6 +31,7 @@ CLONE = Path(__file__).parents[1]
 REGISTRY = ROOT / "solvers" / "registry.py"
 OUTSIDE = [path for path in FILES if path != REGISTRY]
 LONGEST_FUNCTION = 60
+MOST_FILES_OF_A_FIT = 46
 
 
 def name_of(path):
@@ -68,6 +73,39 @@ def test_every_room_is_in_the_table_and_on_the_page_for_contributors():
     assert {file for file in files if f"`{file}.py`" not in table} == set()
     page = (CLONE / "docs" / "architecture.rst").read_text()
     assert {room for room in rooms if f"``{room}``" not in page} == set()
+
+
+@pytest.mark.parametrize("page", ["CONTRIBUTING.md", "docs/architecture.rst"])
+def test_files_that_a_page_for_contributors_names_are_there(page):
+    """With their room, or by themselves: a file is found by its name alone."""
+    named = set(re.findall(r"[\w/]+\.py\b", (CLONE / page).read_text()))
+    assert len(named) > 10
+    theirs = {str(path.relative_to(CLONE)) for path in CLONE.rglob("*.py")}
+    ours = {f"src/squareone/{name_of(path)}" for path in FILES}
+    known = {*theirs, *ours}
+    assert {
+        name for name in named if not any(f"/{each}".endswith(f"/{name}") for each in known)
+    } == set()
+
+
+def test_a_fit_walks_through_few_files():
+    """How many files someone reads who follows ``RLSRegressor().fit`` from its first line on."""
+    X = np.random.default_rng(0).standard_normal((120, 3))
+    model = RLSRegressor().fit(X, X[:, 0])  # what is imported late is there now
+    seen = set()
+
+    def note(frame, event, _):
+        seen.add(frame.f_code.co_filename)
+
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        model.fit(X, X[:, 0])
+    finally:
+        sys.setprofile(before)
+    files = {path for path in FILES if str(path) in seen}
+    assert {ROOT / "fitting" / "procedure.py", ROOT / "solvers" / "exact" / "spectral.py"} <= files
+    assert len(files) <= MOST_FILES_OF_A_FIT, sorted(map(name_of, files))
 
 
 @pytest.mark.parametrize("path", FILES, ids=name_of)

@@ -62,6 +62,19 @@ def blocks(n: int, size: int) -> list[slice]:
     return [slice(start, min(start + size, n)) for start in range(0, n, size)]
 
 
+def block_lengths(size: int, within: int) -> Iterator[int]:
+    """Lengths of blocks of at most ``size`` rows, none of which lies in two groups: no end."""
+    whole, rest = divmod(within, min(size, within))
+    lengths = [min(size, within)] * whole + [rest] * (rest > 0)
+    while True:
+        yield from lengths
+
+
+def alone(values: Array) -> float | Array:
+    """The number of an array (1,); of a longer one (t,) a copy."""
+    return float(values[0]) if values.size == 1 else values.copy()
+
+
 def lower_tiles(n: int, size: int = TILE) -> list[tuple[slice, slice]]:
     """Tiles covering the lower triangle, those on the diagonal last.
 

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from squareone import RLSClassifier, RLSRegressor, arrays, decompositions, load
 from squareone.devices import HOST, open_place, place_or_host
-from squareone.devices.choice import known_place
+from squareone.devices.place import known_place
 from squareone.errors import (
     DeviceNotFoundError,
     MemoryLimitError,

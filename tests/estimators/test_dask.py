@@ -33,7 +33,7 @@ from squareone.errors import (
     RechunkWarning,
     UnrecoverableWarning,
 )
-from squareone.estimators.parameter_validation import check_place
+from squareone.estimators.fit_request import check_place
 from squareone.kernels import Gaussian
 from squareone.persistence import checkpoint as checkpoints
 from squareone.planning.available_memory import readable

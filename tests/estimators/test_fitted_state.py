@@ -30,7 +30,7 @@ def test_an_estimator_that_was_not_fitted_says_so(model, target):
 
 
 INTERRUPTED = [
-    "squareone.estimators.fit_data.check_scale",
+    "squareone.estimators.validation.check_scale",
     "squareone.fitting.request.make_plan",
     "squareone.fitting.problem.Problem.system",
     "squareone.fitting.procedure._choose",

@@ -12,9 +12,9 @@ from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from squareone.estimators.callbacks import fit_progress, set_callbacks
+from squareone.estimators.fitted_estimator import set_callbacks
 from squareone.fitting import progress as module
-from squareone.fitting.progress import Progress
+from squareone.fitting.progress import Progress, fit_progress
 
 
 class Clock:
@@ -369,7 +369,7 @@ def test_another_display_is_not_drawn_over(make, clock, monkeypatch):
 
 def test_nothing_is_imported_before_it_is_used():
     code = (
-        "import sys, squareone.estimators.callbacks as p\n"
+        "import sys, squareone.estimators, squareone.fitting.progress as p\n"
         "p.Progress(2).stage('path').__enter__()\n"
         "assert not {'rich', 'sklearn.callback'} & set(sys.modules), 'imported'"
     )

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from squareone.arrays import block_lengths
 from squareone.rows import GeneratedRows, block_sums, rows_of
-from squareone.rows.block_sums import AddedUp, TreeSum, added, block_lengths, group_rows
+from squareone.rows.block_sums import AddedUp, TreeSum, added, group_rows
 
 rng = np.random.default_rng(0)
 

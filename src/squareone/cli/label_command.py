@@ -13,7 +13,8 @@ from ..labelling.brought_labels import brought_labels, read_labelled
 from ..labelling.journal import back_up, network_folder
 from ..labelling.label_exports import EXPORTS, write_export
 from ..labelling.learner_process import LearnerProcess, LearnerTable
-from ..labelling.session import Session, feature_budget
+from ..labelling.pool_features import feature_budget
+from ..labelling.session import Session
 from ..planning.available_memory import readable
 from ..rows.table_reader import TableFile, read_table, stem_of
 from .console import Console

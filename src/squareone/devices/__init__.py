@@ -5,8 +5,16 @@ of :mod:`~squareone.arrays` and :mod:`~squareone.decompositions` do depends on w
 vectors, targets and coefficients are NumPy's wherever the matrix is.
 """
 
-from .choice import known_place, open_place, place_or_host
-from .place import HOST, CenterValues, Place, active_place, namespace
+from .place import (
+    HOST,
+    CenterValues,
+    Place,
+    active_place,
+    known_place,
+    namespace,
+    open_place,
+    place_or_host,
+)
 
 __all__ = [
     "HOST",

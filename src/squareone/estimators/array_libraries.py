@@ -15,7 +15,7 @@ import numpy as np
 from sklearn import get_config
 from sklearn.utils import _array_api
 
-from ..devices.tensors import check_tensor, refuse_on_gpu
+from ..devices.place import check_tensor, refuse_on_gpu
 from ..rows.checks import is_dask
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -101,6 +101,12 @@ def follows_rows(method: Method) -> Method:
         return kind.made(method(self, as_numpy(X, "X"), *args, **named))
 
     return of_rows  # type: ignore[return-value]
+
+
+def follow_rows_of_fit(estimator: Any, found: Any) -> Any:
+    """What was learned as an array of the kind that the rows of the fit were."""
+    kind: ArrayKind | None = getattr(estimator, "_array_kind", None)
+    return found if kind is None else kind.made(found)
 
 
 def _check_kind(estimator: Any, name: str, kind: ArrayKind | None) -> None:

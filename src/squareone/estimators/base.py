@@ -5,23 +5,21 @@ from __future__ import annotations
 import os
 from abc import abstractmethod
 from contextlib import nullcontext
-from copy import deepcopy
-from dataclasses import replace
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
-import numpy as np
 from sklearn.base import is_classifier
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
-from ..arrays import Array
+from ..arrays import Array, alone
 from ..centers import Selector
 from ..devices import HOST, Place, place_or_host
-from ..fitting import diagnostics
+from ..fitting import coefficients, diagnostics
 from ..fitting.feature_scales import trial_rows, warn_of_scales
-from ..fitting.learned_kernel import kernel_search
 from ..fitting.part_states import of_plan, plan_from
 from ..fitting.procedure import fit, plan_of
+from ..fitting.progress import fit_progress
 from ..fitting.request import FitRequest, KernelSearch
 from ..fitting.result import FitResult, without_computing
 from ..kernels import Gaussian, Kernel
@@ -32,11 +30,10 @@ from ..planning import Plan, Task
 from ..solvers.registry import SOLVERS
 from ..targets import Labels, Responses
 from ..threads import one_core
-from .array_libraries import ArrayKind, as_numpy_array, follows_rows, kind_of
-from .callbacks import fit_progress, set_callbacks
-from .fit_request import checked_request
-from .fitted_estimator import FittedEstimator
-from .parameter_validation import CRITERIA
+from .array_libraries import as_numpy_array, follow_rows_of_fit, follows_rows, kind_of
+from .fit_request import CRITERIA, checked_request, copy_for_plan
+from .fitted_attributes import FromResult
+from .fitted_estimator import FittedEstimator, set_callbacks
 
 # Flops of each thread that take more than a second everywhere: progress is shown from the start.
 _LENGTHY = 1.5e11
@@ -208,7 +205,7 @@ class RegularisedLeastSquares(FittedEstimator):
 
     def _kernel_search(self) -> KernelSearch | None:
         """The kernels to choose among; None where ``kernel`` says all by itself."""
-        return kernel_search(self.kernel)
+        return KernelSearch.asked(self.kernel)
 
     def plan(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Plan:
         """Which solver a fit would use, what each one costs, and why: ``print`` it.
@@ -229,12 +226,7 @@ class RegularisedLeastSquares(FittedEstimator):
         -----
         **Cost**: the checks of the input; nothing is factored.
         """
-        if hasattr(self.cv, "__next__"):
-            msg = "cv is a generator, which plan would use up: pass list(cv)"
-            raise ValueError(msg)
-        parameters = self.get_params(deep=False)
-        parameters["random_state"] = deepcopy(self.random_state)  # a fit draws the same numbers
-        return plan_of(type(self)(**parameters)._request(X, y, sample_weight, groups))
+        return plan_of(copy_for_plan(self)._request(X, y, sample_weight, groups))
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters; ``kernel__sigma`` reaches into a kernel object.
@@ -271,7 +263,7 @@ class RegularisedLeastSquares(FittedEstimator):
     def _show(self, record: FitResult, plan: Plan) -> None:
         """Set the attributes that show what is recorded."""
         self._record, targets = record, record.targets
-        follow = self._follow
+        follow = partial(follow_rows_of_fit, self)
         self.kernel_ = record.sample.kernel
         if record.learned is not None:
             self.rounds_ = record.learned.rounds
@@ -302,11 +294,6 @@ class RegularisedLeastSquares(FittedEstimator):
         if hasattr(self, "_array_kind"):
             del self._array_kind
 
-    def _follow(self, found: Any) -> Any:
-        """What was learned as an array of the kind that the rows of the fit were."""
-        kind: ArrayKind | None = getattr(self, "_array_kind", None)
-        return found if kind is None else kind.made(found)
-
     def __getstate__(self) -> dict[str, Any]:
         """With NumPy's arrays: a model goes where the library of its rows is not."""
         state = super().__getstate__()
@@ -324,150 +311,78 @@ class RegularisedLeastSquares(FittedEstimator):
         with without_computing():
             return list(super().__dir__())
 
-    @property
-    def coef_(self) -> Array:
+    coef_: FromResult[Array] = FromResult(
+        coefficients.of_hyperplane,
         """Coefficients of the hyperplane, with the linear kernel: (d,) or (t, d).
 
         For a classifier (1, d), (k, d) or (labels, d). What is assigned, or written into it, counts
         in predictions, files and exports; what was computed by the fit, leave-one-out values and
         probabilities' calibration for instance, stays that of the fit.
-        """
-        record = self._recorded()
-        if not isinstance(record.model, Hyperplane):
-            msg = (
-                f"coef_ is for a hyperplane, and this is an expansion in {record.sample.kernel}: "
-                "see dual_coef_ and centers_"
-            )
-            raise AttributeError(msg)
-        found = self._of_decision_values(record.model.coefficients).T
-        flat = isinstance(record.targets, Labels) and found.ndim == 1
-        return self._follow(found[None] if flat else found)
-
-    @coef_.setter
-    def coef_(self, values: Any) -> None:
-        new = self._assigned("coef_", values, self.coef_)
-        record = self._recorded()
-        record.model = replace(
-            record.model, coefficients=np.ascontiguousarray(np.atleast_2d(new).T)
-        )
-
-    @property
-    def dual_coef_(self) -> Array:
-        """Coefficients of the kernel expansion: (m,) or (m, t). Assigning counts."""
-        record = self._recorded()
-        if isinstance(record.model, Hyperplane):
-            msg = "dual_coef_ is for a kernel expansion, and this is a hyperplane: see coef_"
-            raise AttributeError(msg)
-        return self._follow(self._of_decision_values(record.model.coefficients))
-
-    @dual_coef_.setter
-    def dual_coef_(self, values: Any) -> None:
-        new = self._assigned("dual_coef_", values, self.dual_coef_)
-        record = self._recorded()
-        record.model = replace(record.model, coefficients=new.reshape(new.shape[0], -1))
-
-    @property
-    def intercept_(self) -> float | Array:
-        """b: a number, or (t,); (1,), (k,) or (labels,) for a classifier. Assigning counts."""
-        record = self._recorded()
-        if isinstance(record.targets, Responses) and record.targets.vector:
-            return float(record.model.intercepts[0])
-        found = self._of_decision_values(record.model.intercepts[None, :])
-        return self._follow(found if found.ndim == 1 else found[0])
-
-    @intercept_.setter
-    def intercept_(self, values: Any) -> None:
-        new = self._assigned("intercept_", values, np.asarray(self.intercept_))
-        record = self._recorded()
-        record.model = replace(record.model, intercepts=np.atleast_1d(new))
-
-    def _of_decision_values(self, solved: Array) -> Array:
-        """Coefficients (m, t) as they are shown; a code's are computed, and cannot be written."""
-        targets = self._recorded().targets
-        found = targets.coefficients(solved)
-        if isinstance(targets, Labels) and targets.code is not None:
-            found.flags.writeable = False
-        return found
-
-    def _assigned(self, name: str, values: Any, now: Array) -> Array:
-        """What a user wants in place of ``now``; refused where it cannot be."""
-        targets = self._recorded().targets
-        if isinstance(targets, Labels) and targets.code is not None:
-            msg = (
-                f"{name} cannot be assigned with coding={targets.code.coding!r}: it is computed "
-                "from the columns of the code. Fit with the default coding to change it"
-            )
-            raise AttributeError(msg)
-        try:
-            new = np.array(values, dtype=now.dtype)
-        except (TypeError, ValueError) as error:
-            msg = f"{name} is to be numbers of shape {now.shape}: {error}"
-            raise ValueError(msg) from error
-        if new.ndim == 0 and now.shape == (1,):
-            new = new[None]
-        if new.shape != now.shape or not np.isfinite(new).all():
-            came = f"shape {new.shape}" if new.shape != now.shape else "NaN or infinity"
-            msg = f"{name} is to be finite numbers of shape {now.shape}, as it is now: {came} came"
-            raise ValueError(msg)
-        return new
-
-    @property
-    def path_(self) -> dict[str, Array]:
+        """,
+        coefficients.assign_hyperplane,
+        like_rows=True,
+    )
+    dual_coef_: FromResult[Array] = FromResult(
+        coefficients.of_expansion,
+        "Coefficients of the kernel expansion: (m,) or (m, t). Assigning counts.",
+        coefficients.assign_expansion,
+        like_rows=True,
+    )
+    intercept_: FromResult[float | Array] = FromResult(
+        coefficients.of_constants,
+        "b: a number, or (t,); (1,), (k,) or (labels,) for a classifier. Assigning counts.",
+        coefficients.assign_constants,
+        like_rows=True,
+    )
+    path_: FromResult[dict[str, Array]] = FromResult(
+        FitResult.path,
         """Every λ looked at: ``alpha`` ascending, ``score``, ``effective_dof`` and ``bits``.
 
         Where the width was searched, the looks of that search come first, with their ``sigma`` and
         ``rows``.
-        """
-        return self._recorded().path("path_")
+        """,
+    )
+    best_score_: FromResult[float | Array] = FromResult(
+        FitResult.best_score,
+        "Score of the chosen λ by the criterion; greater is better. One per target if λ is.",
+    )
+    effective_dof_: FromResult[float | Array] = FromResult(
+        FitResult.degrees_of_freedom,
+        "Trace of the hat matrix at the chosen λ. One per target if λ is.",
+    )
+    explained_trace_: FromResult[float] = FromResult(
+        FitResult.explained_trace,
+        """The share of the trace of the kernel matrix that the centers explain.
 
-    @property
-    def best_score_(self) -> float | Array:
-        """Score of the chosen λ by the criterion; greater is better. One per target if λ is."""
-        return self._recorded().best_score("best_score_")
+        Only with centers: tr(K̃)/tr(K) with K̃ = K_nm K_mm⁺ K_mn, over the rows of the fit.
+        """,
+    )
+    loo_residuals_: FromResult[Array] = FromResult(
+        lambda record: record.targets.residuals(diagnostics.residuals(record)),
+        "Targets less :attr:`loo_predictions_`; for classifiers those are columns of ±1.",
+        like_rows=True,
+    )
+    leverages_: FromResult[Array] = FromResult(
+        diagnostics.leverages,
+        """How much each row's fitted value follows its own target; one column per target if λ is.
+
+        Their sum is :attr:`effective_dof_`; a row of weight zero has none.
+        """,
+        like_rows=True,
+    )
+    gacv_: FromResult[float | Array] = FromResult(
+        lambda record: alone(diagnostics.gacv(record)),
+        """Generalised approximate cross-validation, a mean square; one per target for several.
+
+        The leave-one-out error with every leverage replaced by their mean.
+        """,
+    )
 
     @property
     def loo_predictions_(self) -> Array:
         """Prediction (decision values for classifiers) at each row of the fit without that row."""
         record = self._recorded()
-        return self._follow(record.targets.shaped(record.leave_one_out_values))
-
-    @property
-    def effective_dof_(self) -> float | Array:
-        """Trace of the hat matrix at the chosen λ. One per target if λ is."""
-        return self._recorded().degrees_of_freedom("effective_dof_")
-
-    @property
-    def explained_trace_(self) -> float:
-        """The share of the trace of the kernel matrix that the centers explain.
-
-        Only with centers: tr(K̃)/tr(K) with K̃ = K_nm K_mm⁺ K_mn, over the rows of the fit.
-        """
-        return self._recorded().explained_trace("explained_trace_")
-
-    @property
-    def loo_residuals_(self) -> Array:
-        """Targets less :attr:`loo_predictions_`; for classifiers those are columns of ±1."""
-        record = self._recorded()
-        return self._follow(record.targets.residuals(diagnostics.residuals(record)))
-
-    @property
-    def leverages_(self) -> Array:
-        """How much each row's fitted value follows its own target; one column per target if λ is.
-
-        Their sum is :attr:`effective_dof_`; a row of weight zero has none.
-        """
-        record = self._recorded()
-        found = diagnostics.leverages(record)
-        return self._follow(found if record.per_target else found[:, 0])
-
-    @property
-    def gacv_(self) -> float | Array:
-        """Generalised approximate cross-validation, a mean square; one per target for several.
-
-        The leave-one-out error with every leverage replaced by their mean.
-        """
-        found = diagnostics.gacv(self._recorded())
-        return float(found[0]) if found.size == 1 else found
+        return follow_rows_of_fit(self, record.targets.shaped(record.leave_one_out_values))
 
     @follows_rows
     def influence(self, X: Any) -> Array:
@@ -497,20 +412,7 @@ class RegularisedLeastSquares(FittedEstimator):
         >>> RLSRegressor().fit(X[:300], y[:300]).influence(X[300:302]).shape
         (2, 300)
         """
-        record = self._recorded()
-        labels = record.targets
-        coded = isinstance(labels, Labels) and labels.code is not None
-        if coded and not labels.code.coding.linear:  # type: ignore[union-attr]
-            msg = (
-                f"coding={labels.code.coding!r} counts signs, so that "  # type: ignore[union-attr]
-                'decision values do not change gradually: use BCH(decoding="correlation")'
-            )
-            raise ValueError(msg)
-        change = diagnostics.influence(record, self._rows(X))
-        if coded:
-            m, n, r = change.shape
-            change = labels.coefficients(change.reshape(-1, r)).reshape(m, n, -1)
-        return change[:, :, 0] if change.shape[2] == 1 else change
+        return diagnostics.influence(self._recorded(), self._rows(X))
 
     def suspicious_rows(self, n: int | None = None) -> Array:
         """Training rows whose targets the other rows believe least: look for mistakes there first.
@@ -542,14 +444,7 @@ class RegularisedLeastSquares(FittedEstimator):
         >>> int(RLSClassifier().fit(X, y).suspicious_rows(1)[0])
         30
         """
-        record = self._recorded()
-        order = record.kept[np.argsort(-diagnostics.suspicion(record), kind="stable")]
-        if n is None:
-            return order
-        if not isinstance(n, Integral) or isinstance(n, bool) or not 0 < n <= order.size:
-            msg = f"n={n!r}: a number of rows from 1 to {order.size} is expected, or None for all"
-            raise ValueError(msg)
-        return order[:n]
+        return diagnostics.suspicious_rows(self._recorded(), n)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -1,6 +1,6 @@
 """Probabilities and thresholds of classifiers, from values of models that have not seen a row.
 
-Methods and properties for the body of a class whose record has such values.
+Methods and attributes for the body of a class whose record has such values.
 """
 
 from __future__ import annotations
@@ -11,16 +11,22 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 
 from ..arrays import Array
-from ..models.probabilities import Calibration, fit_calibration
-from ..selection.threshold import best_thresholds, is_metric, metric_of_classes
-from ..targets import Labels
+from ..fitting.class_probabilities import (
+    calibrated,
+    calibration_of,
+    left_out_probabilities,
+    probability_of,
+)
+from ..persistence import Fields, refuse
 from .array_libraries import follows_rows
-from .mixins import ClassificationMixin
+from .fitted_attributes import FromResult
 
 
 def _calibrates(estimator: Any) -> bool:
     """Whether there are probabilities; otherwise scikit-learn sees no ``predict_proba``."""
-    if estimator._calibrated_by() is None:
+    # the calibration there was at the fit; before it the one that is set
+    record = getattr(estimator, "_record", None)
+    if (estimator.calibration if record is None else record.calibrated_by) is None:
         msg = "predict_proba needs a calibration: calibration=None was set. Fit again with one"
         raise AttributeError(msg)
     return True
@@ -63,7 +69,7 @@ def predict_proba(self: Any, X: Any) -> Array:
     >>> RLSClassifier().fit(X, y).predict_proba(X[:1]).round(2)
     array([[0.99, 0.  , 0.  ]])
     """
-    return self._probabilities(self._values(X))
+    return _probabilities(self, X)
 
 
 @available_if(_calibrates)
@@ -94,63 +100,32 @@ def predict_log_proba(self: Any, X: Any) -> Array:
     (2, 3)
     """
     with np.errstate(divide="ignore"):
-        return np.log(self._probabilities(self._values(X)))
+        return np.log(_probabilities(self, X))
 
 
-def calibration(self: Any) -> Calibration:
-    """The map from decision values to probabilities, fitted to :attr:`loo_decision_values_`."""
-    record, method = self._recorded(), self._calibrated_by()
-    if method is None:
-        msg = "calibration=None: there are no probabilities. Fit again with a calibration"
-        raise AttributeError(msg)
-    if record.calibration is None:
-        labels, rows = self._labels(), record.scored_rows
-        weights = record.user_weights
-        record.calibration = fit_calibration(
-            method,
-            labels.decisions(record.comparable_scored_values),
-            labels.truth(record.sample.Y[rows]),
-            None if weights is None else weights[rows],
-            exclusive=labels.exclusive,
-            class_weighted=record.class_weights is not None,
-        )
-    return record.calibration
+def _probabilities(estimator: Any, X: Any) -> Array:
+    values = estimator._values(X)
+    return calibrated(estimator._recorded(), values)
 
 
-def calibrated_by(self: Any) -> str | None:
-    """The calibration there was at the fit; before it the one that is set."""
-    fitted = getattr(self, "_record", None)
-    return self.calibration if fitted is None else fitted.calibrated_by
-
-
-def loo_probabilities(self: Any) -> Array:
-    """Probabilities of :attr:`loo_decision_values_`, of shape (n, k) or (n, labels)."""
-    return self._probabilities(self._recorded().comparable_values)
-
-
-def loo_decision_values(self: Any) -> Array:
+calibration_ = FromResult(
+    calibration_of,
+    "The map from decision values to probabilities, fitted to :attr:`loo_decision_values_`.",
+)
+loo_probabilities_ = FromResult(
+    left_out_probabilities,
+    "Probabilities of :attr:`loo_decision_values_`, of shape (n, k) or (n, labels).",
+)
+loo_decision_values_: FromResult[Array] = FromResult(
+    lambda record: record.targets.shaped(record.comparable_values),
     """Leave-one-out decision values for comparison among rows: (n,), (n, k) or (n, labels).
 
     Those of :attr:`loo_predictions_` with an intercept that is fitted to all rows: that of a
     fit without a row leans against the row's class, so that pooled over rows
     ``loo_predictions_`` rank them too badly, and where λ is large the wrong way round. Without
     an intercept they are the same.
-    """
-    record = self._recorded()
-    return record.targets.shaped(record.comparable_values)
-
-
-def probabilities(self: Any, values: Array) -> Array:
-    """Of the solved columns (m, t), calibrated."""
-    labels = self._labels()
-    return labels.probabilities(self.calibration_.probabilities(labels.decisions(values)))
-
-
-def labels(self: Any) -> Labels:
-    """What the columns stand for."""
-    found = self._recorded().targets
-    assert isinstance(found, Labels)
-    return found
+    """,
+)
 
 
 def probability_threshold(self: Any) -> float | Array:
@@ -159,32 +134,16 @@ def probability_threshold(self: Any) -> float | Array:
     It is that of the decision value :attr:`threshold_`; since probabilities increase with
     decision values, both say the same.
     """
-    labels = self._labels()
-    if labels.exclusive:
-        msg = (
-            f"probability_threshold_ belongs to two classes or to labels, and there are "
-            f"{labels.classes.size} classes, of which the largest value wins"
-        )
-        raise AttributeError(msg)
-    found = self.calibration_.probabilities(np.atleast_1d(self.threshold_)[None, :])[0]
-    return found if labels.multilabel else float(found[0])
+    record = self._recorded()
+    return probability_of(record, getattr(self, "threshold_", None))
 
 
-def decode(self: Any, values: Array) -> Array:
-    """Classes of the solved columns (m, t), above the thresholds where there are any."""
-    if hasattr(self, "threshold_"):
-        values = values - np.asarray(self.threshold_, dtype=values.dtype)
-    return ClassificationMixin._decode(self, values)
-
-
-def thresholds(self: Any, record: Any, weights: Array | None) -> Array:
-    """One for each column (t,): zero, those given, or the best ones by the user's weights."""
-    if not is_metric(self.threshold):
-        given = 0.0 if self.threshold is None else self.threshold
-        return np.broadcast_to(np.asarray(given, np.float64), record.alphas.shape).copy()
-    rows = record.scored_rows
-    # in the precision of the model, so that a threshold is, too
-    values = record.comparable_scored_values.astype(record.sample.Y.dtype)
-    metric = metric_of_classes(self.threshold, self._labels())
-    some = None if weights is None else weights[rows]
-    return best_thresholds(metric, values, record.sample.Y[rows] > 0, some)
+def restore_threshold(estimator: Any, found: Fields) -> None:
+    """Set the threshold that a file has, of an estimator whose record is there."""
+    labels = estimator._recorded().targets
+    if found.given("threshold") == labels.exclusive:
+        refuse(found.where, "a threshold belongs to two classes, or to labels")
+    if labels.multilabel:
+        estimator.threshold_ = found.array("threshold", labels.classes.shape, (np.float64,))
+    elif not labels.exclusive:
+        estimator.threshold_ = found.number("threshold")

@@ -6,18 +6,17 @@ import os
 from numbers import Real
 from typing import Any, ClassVar
 
-import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
 from ..arrays import Array
 from ..fitting import diagnostics
+from ..fitting.class_probabilities import chosen_threshold
 from ..fitting.request import FitRequest
 from ..fitting.result import FitResult
 from ..kernels import Kernel
 from ..models.probabilities import CALIBRATIONS
-from ..persistence import Fields, refuse
+from ..persistence import Fields
 from ..planning import Plan
-from ..selection.error_bounds import stability_bound
 from ..selection.threshold import (
     check_threshold,
     is_metric,
@@ -160,15 +159,10 @@ n_features_in_, feature_names_in_
 
     predict_proba = calibrated.predict_proba
     predict_log_proba = calibrated.predict_log_proba
-    calibration_ = property(calibrated.calibration)
-    loo_probabilities_ = property(calibrated.loo_probabilities)
-    loo_decision_values_ = property(calibrated.loo_decision_values)
+    calibration_ = calibrated.calibration_
+    loo_probabilities_ = calibrated.loo_probabilities_
+    loo_decision_values_ = calibrated.loo_decision_values_
     probability_threshold_ = property(calibrated.probability_threshold)
-    _calibrated_by = calibrated.calibrated_by
-    _probabilities = calibrated.probabilities
-    _labels = calibrated.labels
-    _decode = calibrated.decode
-    _thresholds = calibrated.thresholds
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **RegularisedLeastSquares._parameter_constraints,
@@ -235,13 +229,11 @@ n_features_in_, feature_names_in_
 
     def _remember(self, request: FitRequest, record: FitResult, plan: Plan) -> None:
         super()._remember(request, record, plan)
-        labels = self._labels()
-        if labels.exclusive:
-            return
-        weights = request.user_weights
-        weights = None if weights is None else weights[record.kept]
-        thresholds = self._thresholds(record, weights)
-        self.threshold_ = thresholds if labels.multilabel else float(thresholds[0])
+        assert isinstance(record.targets, Labels)
+        if not record.targets.exclusive:
+            weights = request.user_weights
+            weights = None if weights is None else weights[record.kept]
+            self.threshold_ = chosen_threshold(record, self.threshold, weights)
 
     def _more_of_request(self) -> dict[str, Any]:
         when = "when asked" if self.calibration is None else "if not had later"
@@ -261,33 +253,8 @@ n_features_in_, feature_names_in_
         one it does not hold. Nor does it where the kernel was chosen or its metric learned from
         these rows.
         """
-        record = self._recorded()
-        if self._labels().code is not None:
-            msg = "loo_error_bound_ is for classes one against all, not for a code: use that coding"
-            raise AttributeError(msg)
-        if record.sample.intercept:
-            msg = (
-                "loo_error_bound_ holds only without an intercept: fit with fit_intercept=False "
-                "for it, or take the exact leave-one-out errors, which loo_predictions_ gives"
-            )
-            raise AttributeError(msg)
-        if record.sample.few_centers:
-            msg = (
-                "loo_error_bound_ is for a fit with all rows as centers: loo_predictions_ gives "
-                "the leave-one-out errors themselves"
-            )
-            raise AttributeError(msg)
-        if record.learned is not None:
-            msg = (
-                "loo_error_bound_ bounds leave-one-out errors at a kernel that has not seen the "
-                "rows, and this one was chosen or its metric learned from them: best_score_ and "
-                "loo_probabilities_ are of rows left out of that, too"
-            )
-            raise AttributeError(msg)
-        rows = diagnostics.may_err(record, getattr(self, "threshold_", 0.0))
-        # several classes: a row is right if all its columns are
-        multilabel = self._labels().multilabel
-        return rows.mean(axis=0) if multilabel else float(rows.any(axis=1).mean())
+        threshold = getattr(self, "threshold_", 0.0)
+        return diagnostics.leave_one_out_error_bound(self._recorded(), threshold)
 
     def stability_bound(self, delta: float = 0.05, kappa: float | None = None) -> float | Array:
         """Bound the error rate on unseen rows by algorithmic stability.
@@ -323,38 +290,7 @@ n_features_in_, feature_names_in_
         >>> bool(model.stability_bound() > 1.0)  # nothing is said at such a λ
         True
         """
-        record = self._recorded()
-        if not isinstance(delta, Real) or not 0 < delta < 1:
-            msg = f"delta={delta!r}: a number between 0 and 1, such as 0.05, is expected"
-            raise ValueError(msg)
-        if self._labels().code is not None:
-            msg = "stability_bound is for classes one against all, not for a code: use that coding"
-            raise ValueError(msg)
-        if record.sample.intercept or record.sample.weights is not None:
-            msg = (
-                "stability_bound holds without an intercept and without weights only: fit with "
-                "fit_intercept=False, and no sample_weight or class_weight"
-            )
-            raise ValueError(msg)
-        if record.sample.few_centers:
-            msg = "stability_bound is for a fit with all rows as centers: use centers=None"
-            raise ValueError(msg)
-        if not record.alphas.min() > 0:
-            msg = "stability_bound needs an alpha above zero"
-            raise ValueError(msg)
-        if self.path_["alpha"].size > 1:
-            msg = (
-                "stability_bound needs a width and an alpha that were not chosen on these rows: "
-                "fit with numbers for both, found on other rows"
-            )
-            raise ValueError(msg)
-        if kappa is None:
-            kappa = float(np.sqrt(record.diagonal.max()))
-        elif not isinstance(kappa, Real) or not 0 < kappa < np.inf:
-            msg = f"kappa={kappa!r}: a number above zero, the square root of k(x, x), is expected"
-            raise ValueError(msg)
-        found = stability_bound(diagnostics.residuals(record), record.alphas, kappa, delta)
-        return float(found[0]) if found.size == 1 else found
+        return diagnostics.bound_by_stability(self._recorded(), delta, kappa)
 
     # --- files ---
 
@@ -363,15 +299,7 @@ n_features_in_, feature_names_in_
 
     def _restore(self, found: Fields) -> None:
         super()._restore(found)
-        labels = self._labels()
-        if found.given("threshold") == labels.exclusive:
-            refuse(found.where, "a threshold belongs to two classes, or to labels")
-        if labels.exclusive:
-            return
-        if labels.multilabel:
-            self.threshold_ = found.array("threshold", labels.classes.shape, (np.float64,))
-        else:
-            self.threshold_ = found.number("threshold")
+        calibrated.restore_threshold(self, found)
 
     def _check_targets(self, targets: Labels, t: int, weights: Array | None) -> None:
         check_threshold(self.threshold, targets, t, weighted=weights is not None)

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from importlib.util import find_spec
 from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import Array
 from ..devices import HOST, Place
 from ..kernels import Gaussian, Kernel
-from ..kernels.names import BY_NAME
+from ..kernels.names import BY_NAME, is_precomputed
+from ..kernels.precomputed import check_kernel_values
 from ..parameters import NamedParameters
 from ..persistence import Fields, refuse
 from ..rows import rows_of
@@ -51,26 +54,28 @@ def _meant_by_kernel(name: str, value: Any, others: Mapping[str, Any]) -> str:
     return ""
 
 
-class ReadOnly(property):
-    """An attribute of a fit that neither assigning nor writing into its array can change.
+def _has_callbacks(_: object = None) -> bool:
+    return find_spec("sklearn.callback") is not None
 
-    Either would be ignored by predictions, and so is an error.
+
+@available_if(_has_callbacks)
+def set_callbacks(self: Any, *callbacks: Any) -> Any:
+    """Set the callbacks of the following fits, such as ``sklearn.callback.ProgressBar()``.
+
+    Parameters
+    ----------
+    *callbacks : callback instances
+        Without any, those that were set are removed.
+
+    Returns
+    -------
+    self
     """
+    # A method, for the body of a class. scikit-learn looks for the method, not for its own mixin:
+    # deriving from that would import sklearn.callback, and with it rich, into every program.
+    from sklearn.callback import CallbackSupportMixin
 
-    def __get__(self, instance: Any, owner: type | None = None) -> Any:
-        found = super().__get__(instance, owner)
-        if isinstance(found, np.ndarray):
-            found = found.view()
-            found.flags.writeable = False
-        return found
-
-    def __set__(self, instance: Any, value: Any) -> None:
-        name = getattr(self.fget, "__name__", "this attribute")
-        msg = (
-            f"{name} of {type(instance).__name__} follows from what was learned, and predictions "
-            "would not follow what is assigned to it: it cannot be changed"
-        )
-        raise AttributeError(msg)
+    return CallbackSupportMixin.set_callbacks(self, *callbacks)
 
 
 class FittedEstimator(NamedParameters):
@@ -111,9 +116,9 @@ class FittedEstimator(NamedParameters):
     def _rows(self, X: Any) -> Any:
         """New rows, checked, in the precision of the model."""
         dtype = self._recorded().model.dtype
-        given = validation.is_precomputed(self.kernel_)
+        given = is_precomputed(self.kernel_)
         if given:
-            validation.check_kernel_values(X, self.n_features_in_)
+            check_kernel_values(X, self.n_features_in_)
         X = validation.check_rows(self, X, reset=False, sparse=not given)
         return X if X.dtype == dtype else rows_of(X).astype(dtype).X
 
@@ -234,7 +239,7 @@ class FittedEstimator(NamedParameters):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = validation.is_precomputed(self.kernel)
+        tags.input_tags.pairwise = is_precomputed(self.kernel)
         kernel = self.kernel
         # a width for every feature is searched on dense rows only
         searched = getattr(kernel, "ard", False) and isinstance(kernel.sigma, str)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 
 from ..arrays import Array
@@ -75,6 +76,9 @@ class ClassificationMixin(ClassifierMixin, FittedEstimator):
         return self._decode(self._values(X))
 
     def _decode(self, values: Array) -> Array:
+        """Classes of the solved columns (m, t), above the thresholds where there are any."""
+        if hasattr(self, "threshold_"):
+            values = values - np.asarray(self.threshold_, dtype=values.dtype)
         return self._recorded().targets.decode(values)
 
     def _read_targets(self, X: Any, y: Any) -> tuple[Array, Labels, Array]:

@@ -15,19 +15,19 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..arrays import Array
 from ..fitting.feature_scales import warn_of_scales
+from ..fitting.progress import fit_progress
 from ..greedy import CHOOSERS, CRITERIA, UPDATES
-from ..greedy.fit_task import GreedyRequest, GreedyTask
+from ..greedy.fit_task import GreedyRequest, GreedyTask, checked_kernels
 from ..greedy.fitted_models import GreedyRecord
 from ..greedy.orols_fit import fit_greedy
-from ..greedy.scale_trial import SPARSE_TRIED, sparse_trial
+from ..greedy.parameter_search import SPARSE_TRIED, sparse_trial
 from ..kernels import Kernel, Precomputed
-from ..kernels.names import BY_NAME, kernel_from
-from ..kernels.widths import free_width
+from ..kernels.names import BY_NAME
 from ..persistence import Fields, refuse
 from ..targets import Labels, Responses
-from .callbacks import fit_progress, set_callbacks
-from .fit_data import read
-from .fitted_estimator import FittedEstimator, ReadOnly
+from .fitted_attributes import FromResult, ReadOnly
+from .fitted_estimator import FittedEstimator, set_callbacks
+from .validation import read
 
 # Parameters that may be numbers.
 _NUMBERS = ("max_centers", "candidates", "stopping", "lambda_update", "epsilon", "condition_limit")
@@ -130,7 +130,7 @@ class OrthogonalLeastSquares(FittedEstimator):
         self._forget()
         try:
             with fit_progress(self, X, y, sample_weight) as progress:
-                kernels = self._kernels()
+                kernels = checked_kernels(self.kernel)
                 given = isinstance(kernels[0], Precomputed)
                 data = read(self, X, y, sample_weight, given=given)
                 warn_of_scales(
@@ -170,33 +170,6 @@ class OrthogonalLeastSquares(FittedEstimator):
                 msg = f"{name}={getattr(self, name)!r}: a number is expected, not a truth value"
                 raise ValueError(msg)
 
-    def _kernels(self) -> list[Kernel]:
-        """The kernels, checked."""
-        several = isinstance(self.kernel, list | tuple)
-        kernels = [kernel_from(kernel) for kernel in (self.kernel if several else [self.kernel])]
-        if not kernels:
-            msg = "kernel is an empty list: at least one kernel is expected"
-            raise ValueError(msg)
-        for kernel in kernels:
-            if not isinstance(kernel, Kernel):
-                msg = f"kernel={self.kernel!r}: names or kernels are expected, got {kernel!r}"
-                raise TypeError(msg)
-            kernel.check_parameters()
-            if len(kernels) > 1 and not kernel.has_formula:
-                msg = "a precomputed kernel is the only one: its matrix is X. Give it by itself"
-                raise ValueError(msg)
-            name = free_width(kernel)
-            if len(kernels) > 1 and name:
-                msg = (
-                    f'{kernel} has {name}="auto", and there are {len(kernels)} kernels: give each '
-                    'of them a number (or "median"), every step then chooses among them'
-                )
-                raise ValueError(msg)
-            if name and getattr(kernel, "ard", False):
-                msg = f"{kernel}: ard=True is for RLSRegressor and RLSClassifier; use ard=False"
-                raise ValueError(msg)
-        return kernels
-
     # --- what was learned ---
 
     def _show(self, record: GreedyRecord) -> None:
@@ -219,29 +192,24 @@ class OrthogonalLeastSquares(FittedEstimator):
             if targets.code is not None:
                 self.code_ = targets.code.matrix
 
-    @ReadOnly
-    def dual_coef_(self) -> Array:
-        """Coefficients of the centers: (m,) or (m, t)."""
-        record = self._recorded()
-        return record.targets.coefficients(record.coefficients)
-
-    @ReadOnly
-    def intercept_(self) -> float | Array:
-        """The constant: a number, or (t,); (1,), (k,) or (labels,) for a classifier."""
-        record = self._recorded()
-        found = record.targets.coefficients(record.intercepts[None, :])[0]
-        return found if np.ndim(found) or not is_classifier(self) else np.array([found])
-
-    @property
-    def path_(self) -> dict[str, Array]:
+    dual_coef_: FromResult[Array] = ReadOnly(
+        lambda record: record.targets.coefficients(record.coefficients),
+        "Coefficients of the centers: (m,) or (m, t).",
+    )
+    intercept_: FromResult[float | Array] = ReadOnly(
+        lambda record: record.shown_intercepts,
+        "The constant: a number, or (t,); (1,), (k,) or (labels,) for a classifier.",
+    )
+    path_: FromResult[dict[str, Array]] = FromResult(
+        GreedyRecord.table,
         """Every model on the path (on all paths, one after the other), as a dict of 1-D arrays.
 
         ``model``: which path; ``centers``: how many; ``center``: the row that was added (−1 for the
         constant); ``kernel``: its kernel; ``lambda``; ``gcv``; ``criterion``, which was minimised;
         ``training_error``: the mean square; ``effective_dof``; ``condition`` of the columns;
         ``reorthogonalised``: how often the column had to be made orthogonal once more.
-        """
-        return self._recorded().table()
+        """,
+    )
 
     def at(self, m: int) -> Self:
         """The model with the first m centers (of each path), fitted already.

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ..arrays import Array
+from ..arrays import Array, alone
 from ..fitting import diagnostics
 from ..fitting.kernel_choice import FoldModel
 from ..fitting.progress import Progress
@@ -18,6 +18,7 @@ from ..kernels import Kernel
 from ..models.jackknife_intervals import METHODS
 from .array_libraries import follows_rows
 from .base import RegularisedLeastSquares
+from .fitted_attributes import FromResult
 from .mixins import RegressionMixin
 
 
@@ -412,22 +413,18 @@ class RLSRegressor(RegressionMixin, RegularisedLeastSquares):
             np.clip(found, *limits, out=found)
         return found[:, 0] if record.targets.vector else found
 
-    @property
-    def log_marginal_likelihood_(self) -> float | Array:
+    log_marginal_likelihood_: FromResult[float | Array] = FromResult(
+        lambda record: alone(record.log_likelihoods),
         """Log density of the targets under the Gaussian process, at the chosen σ and λ.
 
         With ``scale="auto"`` at the most likely scale; with an intercept that of the contrasts,
         which it does not change. One per target for several.
-        """
-        record = self._recorded()
-        found = record.log_likelihoods
-        return float(found[0]) if found.size == 1 else found.copy()
-
-    @property
-    def scale_(self) -> float | Array:
-        """s, by which the Gaussian process scales the kernel and the noise, in the units of y."""
-        found = self._recorded().scales
-        return float(found[0]) if found.size == 1 else found.copy()
+        """,
+    )
+    scale_: FromResult[float | Array] = FromResult(
+        lambda record: alone(record.scales),
+        "s, by which the Gaussian process scales the kernel and the noise, in the units of y.",
+    )
 
     def _rows_of_folds(self, X: Any) -> Callable[[FoldModel], Any] | None:
         """How a model of a fold takes new rows; None where it does so as the fit does."""

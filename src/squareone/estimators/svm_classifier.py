@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from copy import deepcopy
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, NoReturn, Self
@@ -16,10 +15,11 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from ..arrays import Array
 from ..centers import Selector
+from ..fitting.class_probabilities import chosen_threshold
 from ..fitting.feature_scales import warn_of_scales
-from ..fitting.learned_kernel import check_rows, kernel_search, stand_in, with_chosen_kernel
+from ..fitting.learned_kernel import check_rows, with_chosen_kernel
 from ..fitting.problem import Problem
-from ..fitting.progress import Progress
+from ..fitting.progress import Progress, fit_progress
 from ..fitting.request import KernelSearch, RequestedCenters, selector_of
 from ..fitting.scoring import held_out_scorer
 from ..hinge.certified_errors import error_interval, error_share
@@ -30,20 +30,21 @@ from ..hinge.svm_task import Fold, SVMTask
 from ..kernels import Kernel, Precomputed
 from ..kernels.names import BY_NAME, kernel_from
 from ..kernels.widths import free_width, with_width
-from ..models import Hyperplane, KernelExpansion
+from ..models import KernelExpansion
 from ..models.probabilities import CALIBRATIONS
-from ..persistence import Fields, refuse
+from ..persistence import Fields
 from ..rows.checks import in_memory
 from ..rows.stream_views import kept_rows
-from ..selection import folds_from_splits
+from ..selection.alpha_grid import check_alpha
 from ..selection.threshold import check_threshold, is_metric
 from ..targets import CODINGS, Coding, Labels
 from . import calibrated_classifier as calibrated
-from . import validation
-from .callbacks import fit_progress, set_callbacks
 from .classifier import RLSClassifier
-from .fit_data import FitData, read
+from .fit_request import asked_folds, check_choice_of_alpha, check_formula, copy_for_plan
+from .fitted_attributes import FromResult
+from .fitted_estimator import set_callbacks
 from .mixins import ClassificationMixin
+from .validation import FitData, read
 
 # Folds in place of leaving out every row.
 _SPARE_FOLDS = 5
@@ -185,15 +186,10 @@ class SVMClassifier(ClassificationMixin):
 
     predict_proba = calibrated.predict_proba
     predict_log_proba = calibrated.predict_log_proba
-    calibration_ = property(calibrated.calibration)
-    loo_probabilities_ = property(calibrated.loo_probabilities)
-    loo_decision_values_ = property(calibrated.loo_decision_values)
+    calibration_ = calibrated.calibration_
+    loo_probabilities_ = calibrated.loo_probabilities_
+    loo_decision_values_ = calibrated.loo_decision_values_
     probability_threshold_ = property(calibrated.probability_threshold)
-    _calibrated_by = calibrated.calibrated_by
-    _probabilities = calibrated.probabilities
-    _labels = calibrated.labels
-    _decode = calibrated.decode
-    _thresholds = calibrated.thresholds
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "kernel": [StrOptions({"auto", *BY_NAME}), Kernel],
@@ -293,7 +289,7 @@ class SVMClassifier(ClassificationMixin):
         try:
             with fit_progress(self, X, y, sample_weight) as progress:
                 alphas, search = self._checked(groups)
-                kernel = stand_in(search) if search else self._checked_kernel()
+                kernel = search.stand_in if search else self._checked_kernel()
                 data = read(self, X, y, sample_weight, given=isinstance(kernel, Precomputed))
                 rng = check_random_state(0 if self.random_state is None else self.random_state)
                 task = self._task(data, kernel, alphas, groups, rng)
@@ -308,10 +304,9 @@ class SVMClassifier(ClassificationMixin):
                 record = fit_svm(task, plan, data.X.dtype, rng, progress)
                 record.class_weights, record.calibrated_by = data.class_weights, self.calibration
                 self._show(record, plan)
-                labels = record.targets
-                if not labels.exclusive:
-                    found = self._thresholds(record, record.user_weights)
-                    self.threshold_ = found if labels.multilabel else float(found[0])
+                if not record.targets.exclusive:
+                    weights = record.user_weights
+                    self.threshold_ = chosen_threshold(record, self.threshold, weights)
         except BaseException:  # an interrupt too: never half fitted
             self._forget()
             raise
@@ -333,14 +328,9 @@ class SVMClassifier(ClassificationMixin):
         -----
         **Cost**: the checks of the input.
         """
-        if hasattr(self.cv, "__next__"):
-            msg = "cv is a generator, which plan would use up: pass list(cv)"
-            raise ValueError(msg)
-        parameters = self.get_params(deep=False)
-        parameters["random_state"] = deepcopy(self.random_state)
-        alone = type(self)(**parameters)
+        alone = copy_for_plan(self)
         alphas, search = alone._checked(groups)
-        kernel = stand_in(search) if search else alone._checked_kernel()
+        kernel = search.stand_in if search else alone._checked_kernel()
         data = read(alone, X, y, sample_weight, given=isinstance(kernel, Precomputed))
         rng = check_random_state(0 if alone.random_state is None else alone.random_state)
         plan = alone._task(data, kernel, alphas, groups, rng).plan()
@@ -352,14 +342,14 @@ class SVMClassifier(ClassificationMixin):
         if not get_config()["skip_parameter_validation"]:
             self._validate_params()
         alphas = self._alphas()
-        search = kernel_search(self.kernel)
+        search = KernelSearch.asked(self.kernel)
         self._check_together(groups, search)
         return alphas, search
 
     def _alphas(self) -> Array | None:
         """λ to choose from; None for all of them."""
         if self.C is None:
-            found = validation.check_alpha(self.alpha)
+            found = check_alpha(self.alpha)
             name, given = "alpha", self.alpha
         else:
             if not (isinstance(self.alpha, str) and self.alpha == "auto"):
@@ -370,7 +360,7 @@ class SVMClassifier(ClassificationMixin):
             if isinstance(self.C, str):
                 msg = f"C={self.C!r}: a number above zero, or a sequence of such, is expected"
                 raise ValueError(msg)
-            found = validation.check_alpha(self.C)
+            found = check_alpha(self.C)
             name, given = "C", self.C
         if isinstance(found, str):
             return None
@@ -382,15 +372,7 @@ class SVMClassifier(ClassificationMixin):
 
     def _check_together(self, groups: Any, search: KernelSearch | None) -> None:
         """Refuse parameters that exclude each other, before any work."""
-        if self.cv is not None and self.criterion != "loo":
-            msg = (
-                f"cv={self.cv!r} and criterion={self.criterion!r} both say how alpha is chosen: "
-                "set one of them"
-            )
-            raise ValueError(msg)
-        if groups is not None and self.cv is None:
-            msg = "groups were given, but cv is None: pass a splitter such as GroupKFold() as cv"
-            raise ValueError(msg)
+        check_choice_of_alpha(self, groups)
         if search is None:
             return
         folds = self.cv is not None or self.criterion != "loo"
@@ -409,12 +391,8 @@ class SVMClassifier(ClassificationMixin):
         if free_width(kernel) and getattr(kernel, "ard", False):
             msg = f"{kernel}: ard=True is for RLSClassifier. Fit that, and give its kernel_ here"
             raise ValueError(msg)
-        if self.centers is not None and not kernel.has_formula:
-            msg = (
-                f"centers need a kernel that can be evaluated on rows, got {kernel!r}: use "
-                "centers=None, or give rows and another kernel"
-            )
-            raise ValueError(msg)
+        if self.centers is not None:
+            check_formula(kernel)
         return kernel
 
     def _task(
@@ -490,20 +468,10 @@ class SVMClassifier(ClassificationMixin):
         """None for leave-one-out."""
         if self.cv is None and self.criterion == "loo":
             return None
-        from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit, check_cv
-
-        classes = isinstance(data.targets, Labels) and not data.targets.multilabel
-        if self.cv is None:
-            kind = StratifiedShuffleSplit if classes else ShuffleSplit
-            cv = kind(1, test_size=self.validation_fraction, random_state=rng)
-        else:
-            cv = check_cv(self.cv, data.y, classifier=classes)
-        groups = None if groups is None else np.asarray(groups)
-        n, kept = data.X.shape[0], data.kept
-        splits = cv.split(np.empty((n, 1)), data.y, groups)
+        every = np.arange(data.kept.size)
         return [
-            Fold(fold.removed[fold.scored], np.setdiff1d(np.arange(kept.size), fold.removed))
-            for fold in folds_from_splits(splits, kept, n)
+            Fold(fold.removed[fold.scored], np.setdiff1d(every, fold.removed))
+            for fold in asked_folds(self, data, groups, rng)
         ]
 
     def _spare_folds(self, data: FitData) -> Callable[[], list[Fold]]:
@@ -549,113 +517,67 @@ class SVMClassifier(ClassificationMixin):
         self.support_ = record.support
         self.n_support_ = (record.dual != 0).sum(axis=0)
 
-    @property
-    def dual_coef_(self) -> Array:
-        """Coefficients of the support vectors: (s,) or (s, t)."""
-        record = self._recorded()
-        return record.targets.coefficients(record.dual)
-
-    @property
-    def center_coef_(self) -> Array:
-        """Coefficients of the centers, with ``centers``: (m,) or (m, t)."""
-        record = self._recorded()
-        if not record.centered:
-            msg = "center_coef_ is for a fit with centers: see dual_coef_ and support_"
-            raise AttributeError(msg)
-        return record.targets.coefficients(record.model.coefficients)
-
-    @property
-    def coef_(self) -> Array:
-        """Coefficients of the hyperplane, with the linear kernel: (1, d) or (t, d)."""
-        record = self._recorded()
-        if not isinstance(record.model, Hyperplane):
-            msg = (
-                f"coef_ is for a hyperplane, and this is an expansion in {record.kernel}: see "
-                "dual_coef_ and support_"
-            )
-            raise AttributeError(msg)
-        return np.atleast_2d(record.targets.coefficients(record.model.coefficients).T)
-
-    @property
-    def intercept_(self) -> Array:
-        """b of every column: (t,)."""
-        record = self._recorded()
-        found = record.targets.coefficients(record.model.intercepts[None, :])
-        return found if found.ndim == 1 else found[0]
-
-    @property
-    def path_(self) -> dict[str, Array]:
+    dual_coef_: FromResult[Array] = FromResult(
+        lambda record: record.targets.coefficients(record.dual),
+        "Coefficients of the support vectors: (s,) or (s, t).",
+    )
+    center_coef_: FromResult[Array] = FromResult(
+        lambda record: record.shown_center_coefficients,
+        "Coefficients of the centers, with ``centers``: (m,) or (m, t).",
+    )
+    coef_: FromResult[Array] = FromResult(
+        lambda record: record.shown_hyperplane,
+        "Coefficients of the hyperplane, with the linear kernel: (1, d) or (t, d).",
+    )
+    intercept_: FromResult[Array] = FromResult(
+        lambda record: record.shown_intercepts, "b of every column: (t,)."
+    )
+    path_: FromResult[dict[str, Array]] = FromResult(
+        lambda record: dict(record.path),
         """Every λ that was tried, as a dict of 1-D arrays; first those of the search for a width.
 
         ``alpha``, ``C``, ``sigma``, ``rows``; the sums ``primal`` and ``dual`` over columns; the
         worst ``gap`` and ``kkt_violation``; ``support_vectors``, ``margin_rows`` (free coefficients
         of a column at most), ``systems`` that were solved; ``loo_error``, ``loo_loss``, estimated
         unless ``exact`` is 1 (or by folds); ``score``.
-        """
-        return dict(self._recorded().path)
-
-    def _of_choice(self, name: str) -> float:
-        path = self._recorded().path
-        rows = path["rows"] == path["rows"].max()
-        here = np.flatnonzero(rows & (path["alpha"] == self._recorded().alpha))
-        return float(path[name][here[-1]])
-
-    @property
-    def primal_(self) -> float:
-        """Σ wℓ + λ‖f‖², summed over the columns."""
-        return self._of_choice("primal")
-
-    @property
-    def dual_(self) -> float:
-        """The dual objective, which no solution is below."""
-        return self._of_choice("dual")
-
-    @property
-    def gap_(self) -> float:
-        """The worst relative duality gap of a column."""
-        return self._of_choice("gap")
-
-    @property
-    def kkt_violation_(self) -> float:
-        """The largest violation of the conditions for the optimum, in units of the margin."""
-        return self._of_choice("kkt_violation")
-
-    @property
-    def best_score_(self) -> float:
-        """The score of the λ that was chosen."""
-        score = self._of_choice("score")
-        if np.isnan(score):
-            msg = "one alpha was given and calibration=None: nothing was scored"
-            raise AttributeError(msg)
-        return score
-
-    @property
-    def margins_(self) -> Array:
-        """yf at the rows of the fit (n, t): below one where they count, NaN where they do not."""
-        record = self._recorded()
-        return np.where(record.Y != 0, record.Y * record.values, np.nan)
-
-    @property
-    def loo_predictions_(self) -> Array:
-        """Values of the models that have not seen the row: (n,), (n, k) or (n, labels)."""
-        return self.loo_decision_values_
-
-    @property
-    def loo_error_(self) -> float:
-        """The share of errors of rows that were left out, by the user's weights."""
-        return error_share(self._recorded())
-
-    @property
-    def loo_error_interval_(self) -> tuple[float, float]:
-        """What is certain of the leave-one-out error: the least and the greatest share."""
-        low, high, _ = error_interval(self._recorded())
-        return low, high
-
-    @property
-    def undecided_rows_(self) -> Array:
-        """Rows of which it is not certain whether they are errors when left out."""
-        record = self._recorded()
-        return record.kept[error_interval(record)[2]]
+        """,
+    )
+    primal_: FromResult[float] = FromResult(
+        lambda record: record.of_choice("primal"), "Σ wℓ + λ‖f‖², summed over the columns."
+    )
+    dual_: FromResult[float] = FromResult(
+        lambda record: record.of_choice("dual"),
+        "The dual objective, which no solution is below.",
+    )
+    gap_: FromResult[float] = FromResult(
+        lambda record: record.of_choice("gap"), "The worst relative duality gap of a column."
+    )
+    kkt_violation_: FromResult[float] = FromResult(
+        lambda record: record.of_choice("kkt_violation"),
+        "The largest violation of the conditions for the optimum, in units of the margin.",
+    )
+    best_score_: FromResult[float] = FromResult(
+        lambda record: record.best_score, "The score of the λ that was chosen."
+    )
+    margins_: FromResult[Array] = FromResult(
+        lambda record: np.where(record.Y != 0, record.Y * record.values, np.nan),
+        "yf at the rows of the fit (n, t): below one where they count, NaN where they do not.",
+    )
+    loo_predictions_: FromResult[Array] = FromResult(
+        lambda record: record.targets.shaped(record.comparable_values),
+        "Values of the models that have not seen the row: (n,), (n, k) or (n, labels).",
+    )
+    loo_error_: FromResult[float] = FromResult(
+        error_share, "The share of errors of rows that were left out, by the user's weights."
+    )
+    loo_error_interval_: FromResult[tuple[float, float]] = FromResult(
+        lambda record: error_interval(record)[:2],
+        "What is certain of the leave-one-out error: the least and the greatest share.",
+    )
+    undecided_rows_: FromResult[Array] = FromResult(
+        lambda record: record.kept[error_interval(record)[2]],
+        "Rows of which it is not certain whether they are errors when left out.",
+    )
 
     # --- files ---
 
@@ -671,13 +593,7 @@ class SVMClassifier(ClassificationMixin):
         record = SVMRecord.from_state(found.inner("record"))
         self._restore_features(found, record.n_features)
         self._show(record, SVMPlan.from_state(found.inner("plan")))
-        labels = record.targets
-        if found.given("threshold") == labels.exclusive:
-            refuse(found.where, "a threshold belongs to two classes, or to labels")
-        if labels.multilabel:
-            self.threshold_ = found.array("threshold", labels.classes.shape, (np.float64,))
-        elif not labels.exclusive:
-            self.threshold_ = found.number("threshold")
+        calibrated.restore_threshold(self, found)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -1,9 +1,9 @@
-"""Rows, weights and alpha as they come from the user, checked."""
+"""The data of a fit as they come from the user, checked: rows, targets, weights."""
 
 from __future__ import annotations
 
 from collections import Counter
-from numbers import Real
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,13 +12,61 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from ..arrays import Array
-from ..errors import ScaleError
-from ..kernels import Precomputed
+from ..kernels.precomputed import check_square
 from ..rows import ArrayRows, Stream, canonical
 from ..rows.checks import check_scale, is_dask, refuse_masked
 from ..rows.column_problems import column_problems, listed
+from ..targets import Labels, Responses
+from ..targets.target_validation import check_spread, check_weights, with_class_weights
 
 FLOATS = [np.float64, np.float32]
+
+
+@dataclass(frozen=True)
+class FitData:
+    """Rows, targets and weights of a fit.
+
+    Attributes
+    ----------
+    X : array (n, d), CSR matrix, Stream, or kernel matrix (n, n)
+    y : array (n,) or (n, t)
+    targets : Responses or Labels
+    columns : array (n, t)
+        y as numbers.
+    user_weights, weights : array (n,) or None
+        As they were given, and of the fit, in which classes may have weights, too.
+    class_weights : array (k,) or None
+        Those of the classes.
+    kept : array
+        Numbers of the rows of positive weight.
+    """
+
+    X: Any
+    y: Array
+    targets: Responses | Labels
+    columns: Array
+    user_weights: Array | None
+    weights: Array | None
+    class_weights: Array | None
+    kept: Array
+
+
+def read(estimator: Any, X: Any, y: Any, sample_weight: Any, *, given: bool) -> FitData:
+    """Check all of it; ``given`` says that X is a kernel matrix."""
+    X = check_rows(estimator, X, reset=True, sparse=not given)
+    if given:
+        check_square(X)
+    check_scale(X, "the kernel matrix" if given else "X")
+    y, targets, columns = estimator._read_targets(X, y)
+    user_weights = check_weights(sample_weight, X.shape[0], X.dtype)
+    estimator._check_targets(targets, columns.shape[1], user_weights)
+    class_weights = estimator._class_weights(y, user_weights)
+    weights = user_weights
+    if isinstance(targets, Labels):
+        weights = with_class_weights(class_weights, y, user_weights)
+    check_spread(weights, X.dtype)
+    kept = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights > 0)
+    return FitData(X, y, targets, columns, user_weights, weights, class_weights, kept)
 
 
 def check_rows(estimator: BaseEstimator, X: Any, *, reset: bool, sparse: bool = True) -> Any:
@@ -129,123 +177,3 @@ def _explain_columns(X: Any, error: Exception) -> None:
     if problems:
         kind = TypeError if isinstance(error, TypeError) else ValueError
         raise kind(listed(problems, "X")) from error
-
-
-def check_square(K: Array) -> None:
-    """A precomputed kernel matrix between the training rows is square."""
-    if K.shape[0] != K.shape[1]:
-        msg = (
-            f"the precomputed kernel matrix has shape {K.shape}: a square one, k between all "
-            "training rows, is expected in fit"
-        )
-        raise ValueError(msg)
-
-
-def check_kernel_values(K: Any, n: int) -> None:
-    """Kernel values at predict have a column per training row."""
-    shape = np.shape(K)
-    if len(shape) == 2 and shape[1] != n:
-        msg = (
-            f"X has {shape[1]} columns: with a precomputed kernel its values with the {n} training "
-            f"rows, (m, {n}), are expected"
-        )
-        raise ValueError(msg)
-
-
-def check_weights(sample_weight: Any, n: int, dtype: np.dtype) -> Array | None:
-    """Weights (n,) at or above zero, not all zero; None where all are one."""
-    if sample_weight is None:
-        return None
-    refuse_masked(sample_weight, "sample_weight")
-    if isinstance(sample_weight, Real):
-        weights = np.full(n, float(sample_weight))
-    else:
-        if np.asarray(sample_weight).dtype.kind == "c":
-            msg = "sample_weight is complex: finite weights at or above zero are expected"
-            raise ValueError(msg)
-        try:
-            weights = np.asarray(sample_weight, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            msg = f"sample_weight must be numbers: {error}"
-            raise ValueError(msg) from error
-    if weights.ndim != 1:
-        msg = f"Sample weights must be 1D array or scalar, got {weights.ndim} dimensions"
-        raise ValueError(msg)
-    if weights.size != n:
-        msg = f"sample_weight.shape == {weights.shape}, expected {(n,)}: one weight per row"
-        raise ValueError(msg)
-    if not np.isfinite(weights).all():
-        what = "NaN" if np.isnan(weights).any() else "infinity"
-        msg = f"sample_weight contains {what}: finite weights at or above zero are expected"
-        raise ValueError(msg)
-    if (weights < 0).any():
-        row = int(np.argmin(weights))
-        msg = (
-            f"Negative values in data passed to `sample_weight`: {weights[row]:.3g} at row {row}. "
-            "Weights at or above zero are expected"
-        )
-        raise ValueError(msg)
-    if not (weights > 0).any():
-        msg = "Sample weights must contain at least one non-zero number: all weights are zero"
-        raise ValueError(msg)
-    check_scale(weights, "sample_weight")
-    return None if (weights == 1).all() else weights
-
-
-def check_spread(weights: Array | None, dtype: np.dtype) -> None:
-    """Refuse weights so different that the smallest would vanish in this precision."""
-    if weights is None:
-        return
-    least, most = float(weights[weights > 0].min(initial=np.inf)), float(weights.max())
-    if np.sqrt(least / most) < np.finfo(dtype).tiny:
-        msg = (
-            f"weights from {least:.3g} to {most:.3g}: in {dtype.name} the smallest vanish beside "
-            "the largest. Set them to zero, or use float64 rows"
-        )
-        raise ScaleError(msg)
-
-
-_ALPHA_EXPECTED = (
-    'a number at or above zero, a 1-D sequence of such numbers (a grid to choose from), or "auto" '
-    "is expected"
-)
-
-
-def check_alpha(alpha: Any) -> float | Array | str:
-    """A number, an array of numbers (a grid) or "auto"."""
-    if isinstance(alpha, str):
-        if alpha == "auto":
-            return alpha
-        msg = f"alpha={alpha!r}: {_ALPHA_EXPECTED}"
-        raise ValueError(msg)
-    if isinstance(alpha, Real) and not isinstance(alpha, bool):
-        _check_alphas(np.array([float(alpha)]), alpha)
-        return float(alpha)
-    try:
-        grid = np.asarray(alpha)
-        numbers = grid.dtype.kind in "iuf" and grid.ndim <= 1
-        grid = grid.astype(np.float64)
-    except (TypeError, ValueError):
-        numbers = False
-    if not numbers and np.size(alpha):
-        msg = f"alpha={alpha!r}: {_ALPHA_EXPECTED}"
-        raise ValueError(msg)
-    if grid.size == 0:
-        msg = 'alpha is an empty sequence: give at least one value, or "auto"'
-        raise ValueError(msg)
-    _check_alphas(grid, alpha)
-    return float(grid) if grid.ndim == 0 else grid
-
-
-def _check_alphas(values: Array, alpha: Any) -> None:
-    if np.isnan(values).any() or np.isinf(values).any():
-        msg = f"alpha={alpha!r}: alpha must be finite, got NaN or infinity"
-        raise ValueError(msg)
-    if (values < 0).any():
-        msg = f"alpha={alpha!r}: alpha must be at or above zero"
-        raise ValueError(msg)
-
-
-def is_precomputed(kernel: Any) -> bool:
-    """Whether X is a kernel matrix."""
-    return isinstance(kernel, Precomputed) or kernel == "precomputed"

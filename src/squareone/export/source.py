@@ -90,8 +90,7 @@ class Source:
     def calibration(self) -> Calibration | None:
         """How values become probabilities, where they do."""
         estimator = self.estimator
-        calibrated = getattr(estimator, "_calibrated_by", lambda: None)() is not None
-        return estimator.calibration_ if calibrated else None
+        return estimator.calibration_ if hasattr(estimator, "predict_proba") else None
 
     @property
     def threshold(self) -> Any:

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import wraps
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 
-from ..arrays import Array, blocks, product
+from ..arrays import Array, alone, blocks, product
 from ..centers.chosen_centers import draw_rows
 from ..kernels.base import check_range
 from ..kernels.tiles import kernel_rectangle
@@ -25,7 +25,7 @@ from ..models.jackknife_intervals import (
     scaled_jackknife,
 )
 from ..planning.available_memory import readable
-from ..selection.error_bounds import may_err_by_margin
+from ..selection.error_bounds import may_err_by_margin, stability_bound
 from ..solvers import Factor
 from ..targets import Labels
 from .kernel_choice import FoldModel
@@ -224,7 +224,15 @@ def standard_deviations(record: FitResult, X: Any, *, noise: bool) -> Array:
 
 @_where_fitted
 def influence(record: FitResult, X: Any) -> Array:
-    """f_{−i}(x) − f(x) (m, n, t): what leaving out each of the user's rows changes."""
+    """f_{−i}(x) − f(x), (m, n) or (m, n, t): what leaving out each of the user's rows changes."""
+    labels = record.targets
+    code = labels.code if isinstance(labels, Labels) else None
+    if code is not None and not code.coding.linear:
+        msg = (
+            f"coding={code.coding!r} counts signs, so that decision values do not change "
+            'gradually: use BCH(decoding="correlation")'
+        )
+        raise ValueError(msg)
     record.check_rows()
     t = record.alphas.size
     result = np.zeros((X.shape[0], record.n_rows, t), X.dtype)
@@ -232,7 +240,9 @@ def influence(record: FitResult, X: Any) -> Array:
     for rows, columns, moves, _ in _moves(record, X, "influence", None, errors):
         for j in columns:
             result[rows, record.kept, j] = -moves(j).T
-    return result
+    if code is not None:
+        result = labels.coefficients(result.reshape(-1, t)).reshape(*result.shape[:2], -1)
+    return result[:, :, 0] if result.shape[2] == 1 else result
 
 
 def residuals(record: FitResult) -> Array:
@@ -241,10 +251,10 @@ def residuals(record: FitResult) -> Array:
 
 
 def leverages(record: FitResult) -> Array:
-    """dŷ_i/dy_i (n, t) of all the user's rows; zero for rows of weight zero."""
+    """dŷ_i/dy_i of all the user's rows, (n,) or for a λ per target (n, t); zero for weight zero."""
     result = np.zeros((record.n_rows, record.alphas.size))
     result[record.kept] = 1.0 - record.complements
-    return result
+    return result if record.per_target else result[:, 0]
 
 
 def gacv(record: FitResult) -> Array:
@@ -264,6 +274,83 @@ def may_err(record: FitResult, thresholds: Array | float) -> Array:
     fitted = record.complements * residuals(record)[record.kept]
     Y = record.columns[record.kept]
     return may_err_by_margin(Y, fitted, record.diagonal, penalties, thresholds)
+
+
+def leave_one_out_error_bound(record: FitResult, threshold: Array | float) -> float | Array:
+    """Share of rows that may be misclassified when left out; for several labels one for each."""
+    labels = record.targets
+    assert isinstance(labels, Labels)
+    if labels.code is not None:
+        msg = "loo_error_bound_ is for classes one against all, not for a code: use that coding"
+        raise AttributeError(msg)
+    if record.sample.intercept:
+        msg = (
+            "loo_error_bound_ holds only without an intercept: fit with fit_intercept=False "
+            "for it, or take the exact leave-one-out errors, which loo_predictions_ gives"
+        )
+        raise AttributeError(msg)
+    if record.sample.few_centers:
+        msg = (
+            "loo_error_bound_ is for a fit with all rows as centers: loo_predictions_ gives "
+            "the leave-one-out errors themselves"
+        )
+        raise AttributeError(msg)
+    if record.learned is not None:
+        msg = (
+            "loo_error_bound_ bounds leave-one-out errors at a kernel that has not seen the "
+            "rows, and this one was chosen or its metric learned from them: best_score_ and "
+            "loo_probabilities_ are of rows left out of that, too"
+        )
+        raise AttributeError(msg)
+    rows = may_err(record, threshold)
+    # several classes: a row is right if all its columns are
+    return rows.mean(axis=0) if labels.multilabel else float(rows.any(axis=1).mean())
+
+
+def bound_by_stability(record: FitResult, delta: float, kappa: float | None) -> float | Array:
+    """A bound on the expected square loss on unseen rows, with probability 1 − δ; or refused."""
+    if not isinstance(delta, Real) or not 0 < delta < 1:
+        msg = f"delta={delta!r}: a number between 0 and 1, such as 0.05, is expected"
+        raise ValueError(msg)
+    assert isinstance(record.targets, Labels)
+    if record.targets.code is not None:
+        msg = "stability_bound is for classes one against all, not for a code: use that coding"
+        raise ValueError(msg)
+    if record.sample.intercept or record.sample.weights is not None:
+        msg = (
+            "stability_bound holds without an intercept and without weights only: fit with "
+            "fit_intercept=False, and no sample_weight or class_weight"
+        )
+        raise ValueError(msg)
+    if record.sample.few_centers:
+        msg = "stability_bound is for a fit with all rows as centers: use centers=None"
+        raise ValueError(msg)
+    if not record.alphas.min() > 0:
+        msg = "stability_bound needs an alpha above zero"
+        raise ValueError(msg)
+    if record.path()["alpha"].size > 1:
+        msg = (
+            "stability_bound needs a width and an alpha that were not chosen on these rows: "
+            "fit with numbers for both, found on other rows"
+        )
+        raise ValueError(msg)
+    if kappa is None:
+        kappa = float(np.sqrt(record.diagonal.max()))
+    elif not isinstance(kappa, Real) or not 0 < kappa < np.inf:
+        msg = f"kappa={kappa!r}: a number above zero, the square root of k(x, x), is expected"
+        raise ValueError(msg)
+    return alone(stability_bound(residuals(record), record.alphas, kappa, delta))
+
+
+def suspicious_rows(record: FitResult, n: int | None) -> Array:
+    """The user's rows (n,) that the others believe least, in that order; None: all of the fit."""
+    order = record.kept[np.argsort(-suspicion(record), kind="stable")]
+    if n is None:
+        return order
+    if not isinstance(n, Integral) or isinstance(n, bool) or not 0 < n <= order.size:
+        msg = f"n={n!r}: a number of rows from 1 to {order.size} is expected, or None for all"
+        raise ValueError(msg)
+    return order[:n]
 
 
 def suspicion(record: FitResult) -> Array:

@@ -59,15 +59,6 @@ _MAY_WIN = 0.3
 # Paired standard errors by which a chain has to be better than a simpler one.
 _UNTOLD = 0.3
 
-#: Kernels that "auto" chooses among, the simplest first.
-FAMILIES: tuple[Kernel, ...] = (
-    Linear(),
-    Gaussian(),
-    Matern(nu=2.5),
-    Matern(nu=1.5),
-    Matern(nu=0.5),
-    Laplacian(),
-)
 #: Powers of the gradients that a metric is made of.
 POWERS = (1.0, 0.5)
 

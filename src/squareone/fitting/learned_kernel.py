@@ -18,8 +18,6 @@ from sklearn.base import clone
 from ..arrays import Array
 from ..centers import Given
 from ..kernels import Kernel, Linear
-from ..kernels.names import kernel_from
-from ..kernels.stationary import Stationary
 from ..models import Hyperplane, KernelExpansion
 from ..rows import rows_of
 from ..rows.checks import in_memory
@@ -28,7 +26,6 @@ from ..selection import Objective
 from ..solvers.registry import SOLVERS
 from ..targets import Responses
 from .kernel_choice import (
-    FAMILIES,
     POOL_ROWS,
     AsTheyAre,
     FitWithCenters,
@@ -59,29 +56,6 @@ TRIALS = (
 )
 #: Features and rows a metric is learned of: so many at most, so many at least.
 MOST_FEATURES, FEWEST_ROWS = 2000, 6
-
-
-def kernel_search(asked: Any) -> KernelSearch | None:
-    """Which kernels ``kernel=`` asks to choose among; None where it says all by itself."""
-    if isinstance(asked, str) and asked == "auto":
-        return KernelSearch(FAMILIES)
-    kernel = kernel_from(asked)
-    terms = [kernel, *kernel.get_params(deep=True).values()]
-    if not any(isinstance(term, Stationary) and term.learns_metric for term in terms):
-        return None
-    if not isinstance(kernel, Stationary):
-        msg = (
-            f"{kernel}: a metric is learned for a kernel by itself, not for a term of a sum or "
-            "product, whose gradients are those of the other term as well"
-        )
-        raise ValueError(msg)
-    kernel.check_parameters()
-    return KernelSearch((clone(kernel).set_params(metric=None),))
-
-
-def stand_in(search: KernelSearch) -> Kernel:
-    """A kernel that costs what the chosen one may cost."""
-    return next((k for k in search.kernels if not isinstance(k, Linear)), search.kernels[0])
 
 
 def check_solver(solver: str) -> None:

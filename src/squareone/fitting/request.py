@@ -8,12 +8,14 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
+from sklearn.base import clone
 
 from ..arrays import Array
 from ..centers import Given, KMeans, Selector, Uniform, selector_from
 from ..devices import HOST, Place
-from ..kernels import Kernel, Linear, Precomputed
-from ..kernels.names import other_kernels
+from ..kernels import Gaussian, Kernel, Laplacian, Linear, Matern, Precomputed
+from ..kernels.names import kernel_from, other_kernels
+from ..kernels.stationary import Stationary
 from ..kernels.widths import free_width
 from ..planning import Plan, choose_centers, make_plan
 from ..planning.available_memory import memory_limit as bytes_allowed
@@ -26,6 +28,16 @@ from ..solvers.contract import Task
 from ..solvers.registry import SOLVERS, USUAL_WITH_CENTERS, takes_centers, usual_sample
 from ..targets import Labels, Responses
 from ..threads import thread_budget
+
+#: Kernels that "auto" chooses among, the simplest first.
+FAMILIES: tuple[Kernel, ...] = (
+    Linear(),
+    Gaussian(),
+    Matern(nu=2.5),
+    Matern(nu=1.5),
+    Matern(nu=0.5),
+    Laplacian(),
+)
 
 
 @dataclass(frozen=True)
@@ -148,6 +160,29 @@ class KernelSearch:
     preparations: Callable[[Array], Sequence[Any]] | None = None
     features: tuple[int, ...] = ()
     prepared: Callable[[int, Array | None], Array | Stream] | None = None
+
+    @classmethod
+    def asked(cls, kernel: Any) -> KernelSearch | None:
+        """Which kernels ``kernel=`` asks to choose among; None where it says all by itself."""
+        if isinstance(kernel, str) and kernel == "auto":
+            return cls(FAMILIES)
+        kernel = kernel_from(kernel)
+        terms = [kernel, *kernel.get_params(deep=True).values()]
+        if not any(isinstance(term, Stationary) and term.learns_metric for term in terms):
+            return None
+        if not isinstance(kernel, Stationary):
+            msg = (
+                f"{kernel}: a metric is learned for a kernel by itself, not for a term of a sum or "
+                "product, whose gradients are those of the other term as well"
+            )
+            raise ValueError(msg)
+        kernel.check_parameters()
+        return cls((clone(kernel).set_params(metric=None),))
+
+    @property
+    def stand_in(self) -> Kernel:
+        """A kernel that costs what the chosen one may cost."""
+        return next((k for k in self.kernels if not isinstance(k, Linear)), self.kernels[0])
 
 
 @dataclass(frozen=True)

@@ -316,9 +316,9 @@ class FitResult:
                 self._warn_of_rounding(factor)
         return self._chosen_path
 
-    def path(self, name: str) -> dict[str, Array]:
+    def path(self) -> dict[str, Array]:
         """One array per column, ``alpha`` ascending."""
-        path = self._path(name)
+        path = self._path("path_")
         columns = {"alpha": path.alphas, "score": path.reported.mean(axis=0)}
         if self.per_target:
             columns |= {f"score_{i}": row for i, row in enumerate(path.reported)}
@@ -387,41 +387,41 @@ class FitResult:
         chosen = values[np.arange(best.size) % values.shape[0], best]
         return chosen if self.per_target else float(chosen[0])
 
-    def best_score(self, name: str) -> float | Array:
+    def best_score(self) -> float | Array:
         """Score of the chosen λ; one per target if λ is.
 
         Where the metric was learned, that of folds that have learned everything anew.
         """
         if self.learned is not None:
             return self.learned.score if self.per_target else float(np.mean(self.learned.score))
-        return self.score_on_path(name)
+        return self.score_on_path("best_score_")
 
     def score_on_path(self, name: str) -> float | Array:
         """Score of the chosen λ by the criterion, at the metric of the fit."""
         path = self._path(name)
         return self._at_best(path, path.reported)
 
-    def degrees_of_freedom(self, name: str) -> float | Array:
+    def degrees_of_freedom(self) -> float | Array:
         """Trace of the hat matrix at the chosen λ; one per target if λ is."""
-        path = self._path(name)
+        path = self._path("effective_dof_")
         assert path.chosen is not None
         chosen = np.unique(path.chosen)
         if np.isnan(path.dof[chosen]).any():  # λ was chosen without it
-            with self.answering(name) as factor:
+            with self.answering("effective_dof_") as factor:
                 for i in chosen:
                     path.dof[i] = factor.degrees_of_freedom(path.alphas[[i]])[0]
         return self._at_best(path, path.dof[None, :])
 
-    def explained_trace(self, name: str) -> float:
+    def explained_trace(self) -> float:
         """tr(K̃)/tr(K) for the centers of the fit."""
         if not self.sample.few_centers:
             msg = (
-                f"{name} is for a fit with centers by {_own_coefficients()}, not for a subset or "
-                "for all rows"
+                f"explained_trace_ is for a fit with centers by {_own_coefficients()}, not for a "
+                "subset or for all rows"
             )
             raise AttributeError(msg)
         if self._explained is None:
-            with self.answering(name) as factor:
+            with self.answering("explained_trace_") as factor:
                 self._explained = factor.explained_trace
         return self._explained
 

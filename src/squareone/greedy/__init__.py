@@ -5,13 +5,13 @@ Order-recursive orthogonal least squares (Andelic, Schafföner, Katz, Krüger & 
 the way is known, with its λ.
 """
 
+from .basis import ValidationRows
 from .greedy_fit import Rule, Watched, greedy_path
 from .kernel_columns import Columns
 from .model_path import GreedyPath
 from .next_center import CHOOSERS
 from .penalty import UPDATES, Fit, fixed
 from .stopping import CRITERIA
-from .validation_rows import ValidationRows
 
 __all__ = [
     "CHOOSERS",

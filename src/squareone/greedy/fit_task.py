@@ -12,7 +12,9 @@ from sklearn.utils import check_random_state
 from ..arrays import Array, power_of_two
 from ..fitting.progress import Progress
 from ..kernels import Kernel, Precomputed
+from ..kernels.names import kernel_from
 from ..kernels.tiles import kernel_matrix
+from ..kernels.widths import free_width
 from ..rows import rows_of
 from ..rows.checks import in_memory
 from ..rows.matching import first_equal
@@ -55,6 +57,34 @@ class GreedyRequest:
     validation_fraction: float
     memory_limit: float | str | None
     random_state: Any
+
+
+def checked_kernels(asked: Any) -> list[Kernel]:
+    """The kernels that ``kernel=`` asks for, checked."""
+    several = isinstance(asked, list | tuple)
+    kernels = [kernel_from(kernel) for kernel in (asked if several else [asked])]
+    if not kernels:
+        msg = "kernel is an empty list: at least one kernel is expected"
+        raise ValueError(msg)
+    for kernel in kernels:
+        if not isinstance(kernel, Kernel):
+            msg = f"kernel={asked!r}: names or kernels are expected, got {kernel!r}"
+            raise TypeError(msg)
+        kernel.check_parameters()
+        if len(kernels) > 1 and not kernel.has_formula:
+            msg = "a precomputed kernel is the only one: its matrix is X. Give it by itself"
+            raise ValueError(msg)
+        name = free_width(kernel)
+        if len(kernels) > 1 and name:
+            msg = (
+                f'{kernel} has {name}="auto", and there are {len(kernels)} kernels: give each '
+                'of them a number (or "median"), every step then chooses among them'
+            )
+            raise ValueError(msg)
+        if name and getattr(kernel, "ard", False):
+            msg = f"{kernel}: ard=True is for RLSRegressor and RLSClassifier; use ard=False"
+            raise ValueError(msg)
+    return kernels
 
 
 @dataclass(frozen=True)

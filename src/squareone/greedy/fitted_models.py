@@ -79,6 +79,13 @@ class GreedyRecord:
         """(t,)."""
         return self._made[3]
 
+    @property
+    def shown_intercepts(self) -> float | Array:
+        """The constant: a number, or (t,); for classes (1,), (k,) or (labels,)."""
+        found = self.targets.coefficients(self.intercepts[None, :])[0]
+        single = isinstance(self.targets, Labels) and not np.ndim(found)
+        return np.array([found]) if single else found
+
     @cached_property
     def _made(self) -> tuple[Any, Array, Array, Array]:
         t = sum(group.size for group in self.groups)

@@ -8,14 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..arrays import Array
-from .basis import Basis
+from .basis import Basis, ValidationRows
 from .kernel_columns import Columns
 from .largest_residual import Residual
 from .model_path import GreedyPath, filtered
 from .next_center import Choice, Chooser, State
 from .penalty import Fit, Update
 from .stopping import best_of, should_stop
-from .validation_rows import ValidationRows
 
 
 @dataclass

@@ -138,6 +138,46 @@ class SVMRecord:
             )
             raise AttributeError(msg)
 
+    def of_choice(self, name: str) -> float:
+        """A column of the path where the alpha is that of the fit, on all rows."""
+        rows = self.path["rows"] == self.path["rows"].max()
+        here = np.flatnonzero(rows & (self.path["alpha"] == self.alpha))
+        return float(self.path[name][here[-1]])
+
+    @property
+    def best_score(self) -> float:
+        """The score of the alpha of the fit; refused where none was computed."""
+        score = self.of_choice("score")
+        if np.isnan(score):
+            msg = "one alpha was given and calibration=None: nothing was scored"
+            raise AttributeError(msg)
+        return score
+
+    @property
+    def shown_center_coefficients(self) -> Array:
+        """Coefficients (m,) or (m, t) of few centers."""
+        if not self.centered:
+            msg = "center_coef_ is for a fit with centers: see dual_coef_ and support_"
+            raise AttributeError(msg)
+        return self.targets.coefficients(self.model.coefficients)
+
+    @property
+    def shown_hyperplane(self) -> Array:
+        """Coefficients (1, d) or (t, d) of a linear model."""
+        if not isinstance(self.model, Hyperplane):
+            msg = (
+                f"coef_ is for a hyperplane, and this is an expansion in {self.kernel}: see "
+                "dual_coef_ and support_"
+            )
+            raise AttributeError(msg)
+        return np.atleast_2d(self.targets.coefficients(self.model.coefficients).T)
+
+    @property
+    def shown_intercepts(self) -> Array:
+        """b of every column (t,)."""
+        found = self.targets.coefficients(self.model.intercepts[None, :])
+        return found if found.ndim == 1 else found[0]
+
     # --- in a file ---
 
     def state(self) -> dict[str, Any]:

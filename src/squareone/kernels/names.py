@@ -11,7 +11,7 @@ from .dot_product import Cosine, Linear, Polynomial
 from .precomputed import Precomputed
 from .stationary import Gaussian, Laplacian, Matern
 
-__all__ = ["BY_NAME", "kernel_from", "other_kernels"]
+__all__ = ["BY_NAME", "is_precomputed", "kernel_from", "other_kernels"]
 
 #: Kernels by name, for ``RLSRegressor(kernel="gaussian")``.
 BY_NAME: dict[str, type[Kernel]] = {
@@ -72,3 +72,8 @@ def kernel_from(kernel: Any) -> Kernel:
         f"of the names {names}, is expected"
     )
     raise ValueError(msg)
+
+
+def is_precomputed(kernel: Any) -> bool:
+    """Whether X is a kernel matrix."""
+    return isinstance(kernel, Precomputed) or kernel == "precomputed"

@@ -10,7 +10,7 @@ from ..arrays import Array, lower_tiles
 from ..threads import for_each
 from .base import Kernel
 
-__all__ = ["Precomputed", "copy_symmetric"]
+__all__ = ["Precomputed", "check_kernel_values", "check_square", "copy_symmetric"]
 
 
 class Precomputed(Kernel):
@@ -86,3 +86,24 @@ def copy_symmetric(K: Array, dtype: Any, unit: float = 1.0) -> Array:
         )
         raise ValueError(msg)
     return copy
+
+
+def check_square(K: Array) -> None:
+    """A precomputed kernel matrix between the training rows is square."""
+    if K.shape[0] != K.shape[1]:
+        msg = (
+            f"the precomputed kernel matrix has shape {K.shape}: a square one, k between all "
+            "training rows, is expected in fit"
+        )
+        raise ValueError(msg)
+
+
+def check_kernel_values(K: Any, n: int) -> None:
+    """Kernel values at predict have a column per training row."""
+    shape = np.shape(K)
+    if len(shape) == 2 and shape[1] != n:
+        msg = (
+            f"X has {shape[1]} columns: with a precomputed kernel its values with the {n} training "
+            f"rows, (m, {n}), are expected"
+        )
+        raise ValueError(msg)

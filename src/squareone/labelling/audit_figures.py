@@ -7,8 +7,9 @@ may err with probability 5, 2.5, 1.25 … %, at most 10 % together.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, Self
 
 from scipy.stats import beta
 
@@ -134,6 +135,25 @@ class AuditLook:
     accuracy: tuple[float, float, float] | None
     accuracy_of_all: tuple[float, float, float]
     classes: tuple[ClassFigure, ...]
+
+    @classmethod
+    def restored(cls, detail: Mapping[str, Any]) -> Self:
+        """A look as it is in the journal."""
+        classes = tuple(
+            ClassFigure(**{**each, "interval": None if each["interval"] is None else
+                           tuple(each["interval"])})
+            for each in detail["classes"]
+        )  # fmt: skip
+        accuracy = detail["accuracy"]
+        return cls(
+            rows=detail["rows"],
+            known=detail["known"],
+            correct=detail["correct"],
+            error=detail["error"],
+            accuracy=None if accuracy is None else tuple(accuracy),
+            accuracy_of_all=tuple(detail["accuracy_of_all"]),
+            classes=classes,
+        )
 
 
 def figures_of_audit(

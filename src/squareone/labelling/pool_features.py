@@ -9,13 +9,14 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..arrays import Array
 from ..kernels import Gaussian, Kernel
+from ..planning.available_memory import memory_limit
 from ..tables import TableEncoder
 
 __all__ = ["ColumnFeatures", "PoolFeatures", "TextFeatures", "features_of"]
@@ -30,6 +31,8 @@ _WORD = r"(?u)\b\w+\b"
 _COUNTED, _WIDTH_ROWS = 5_000, 500
 # Bytes that a column of plain strings can have.
 _MOST_OF_STRINGS = 2**31 - 1
+# The share of free memory that features may take, in bytes at most.
+_FEATURES_SHARE, _FEATURES_MOST = 0.25, 2.0 * 2**30
 # Characters of a text that are looked at.
 _LONGEST = 100_000
 
@@ -179,3 +182,26 @@ def _bytes_of(X: Any) -> float:
     if isinstance(X, np.ndarray):
         return float(X.nbytes)
     return float(X.data.nbytes + X.indices.nbytes + X.indptr.nbytes)
+
+
+def feature_budget(memory: str | float | None) -> float:
+    """Bytes that features may take."""
+    if memory is not None:
+        return memory_limit(memory)
+    return min(_FEATURES_SHARE * memory_limit(None), _FEATURES_MOST)
+
+
+def as_arrow(table: Any) -> Any:
+    """A table of pyarrow from one of pandas or polars, or a dictionary of columns."""
+    import pyarrow
+
+    if isinstance(table, pyarrow.Table):
+        return contiguous(table)
+    if isinstance(table, Mapping):
+        return pyarrow.table(dict(table))
+    if hasattr(table, "to_arrow"):
+        return as_arrow(table.to_arrow())
+    if type(table).__module__.partition(".")[0] == "pandas":
+        return pyarrow.Table.from_pandas(table, preserve_index=False)
+    msg = f"{type(table).__name__}: a table of pyarrow, pandas or polars, or a dict, is expected"
+    raise TypeError(msg)

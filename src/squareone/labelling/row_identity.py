@@ -45,6 +45,14 @@ class TableChanges:
     def __bool__(self) -> bool:
         return bool(self.new or self.missing or self.changed)
 
+    def said(self, identifier: str | None) -> str:
+        """What is different about the table, for people."""
+        parts = [f"{self.new:,} rows are new", f"{self.missing:,} are gone"]
+        if identifier is not None:
+            parts.append(f"{self.changed:,} have other cells")
+        aside = "labels of rows that are gone, or changed, are set aside, and come back with them"
+        return f"the table is another one than last time: {', '.join(parts)}; {aside}"
+
 
 @dataclass(frozen=True)
 class RowIdentities:

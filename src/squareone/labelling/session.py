@@ -10,7 +10,6 @@ import os
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 from uuid import NAMESPACE_OID, NAMESPACE_URL, uuid5
@@ -18,11 +17,9 @@ from uuid import NAMESPACE_OID, NAMESPACE_URL, uuid5
 import numpy as np
 
 from ..errors import JournalError, ReservedRowError
-from ..planning.available_memory import memory_limit
 from .answers import AUDIT, NEGATIVES, REPEAT, Answers
 from .audit_figures import (
     AuditLook,
-    ClassFigure,
     NegativesLook,
     error_of_look,
     figures_of_audit,
@@ -30,10 +27,11 @@ from .audit_figures import (
     last_look,
     looks_up_to,
 )
-from .journal import Event, Journal, last_table_of, new_identifier, read_journal
-from .pool_features import contiguous, features_of
+from .journal import Event, Journal, new_identifier
+from .merging import OtherSession, is_of_audit
+from .pool_features import as_arrow, feature_budget, features_of
 from .pool_learner import Candidate, Guess, PoolLearner, RuleSettings, StoppingFigures
-from .row_identity import RowKey, TableChanges, identities_of
+from .row_identity import RowKey, identities_of
 
 __all__ = ["Figures", "Pause", "Question", "Session"]
 
@@ -45,8 +43,6 @@ _AUDIT_EVERY, _REPEAT_EVERY, _REPEAT_AT, REPEAT_AFTER = 8, 40, 39, 30
 _NO_GUESS_EVERY = 8
 #: Labels that were brought in and are learned, at most: a learner grows with their square.
 MOST_IMPORTED = 1_000
-# The share of free memory that features may take, in bytes at most.
-_FEATURES_SHARE, _FEATURES_MOST = 0.25, 2.0 * 2**30
 # Predicted negatives that are drawn at most, rows that are predicted at once, and how often.
 _NEGATIVES, _PREDICTED, _PREDICTIONS = 200, 2_048, 16
 # Characters of a label at most.
@@ -296,7 +292,7 @@ class Session:
         if last is None or self.changes:
             self.journal.note_table(*self.identities.packed())
         if self.changes:
-            self.notes.append(said_of_changes(self.changes, self.identifier))
+            self.notes.append(self.changes.said(self.identifier))
 
     def _open_events(self, labels: Sequence[str]) -> None:
         audit = {self.identities.row(int(place)) for place in self.audit_order}
@@ -718,30 +714,19 @@ class Session:
         dict
             How many answers came, were there before, and belong to rows that are not in the table.
         """
-        facts, events = read_journal(path)
-        if facts.get("identifier") != self.identifier:
-            msg = f"{os.fsdecode(path)}: its rows are known by another column than here"
-            raise JournalError(msg)
-        theirs = Answers()
-        theirs.take(events)
-        stem = Path(os.fsdecode(path)).name
-        reason = self._other_audit(facts, last_table_of(path))
+        other = OtherSession.read(path, self.identifier)
+        reason = other.why_not_this_audit(self.seed, self.identities.packed()[0])
         known = {event.uuid for event in self.journal.events()}
-        chosen = [
-            answer.event
-            for answer in theirs.standing.values()
-            if answer.kind in ("answer", "cannot_tell", "imported")
-        ]
-        new = [event for event in chosen if event.uuid not in known]
+        new = [event for event in other.standing if event.uuid not in known]
         places = self.identities.places_of([e.row for e in new if e.row is not None])
         with self._mutex:
             self.journal.append_many(
                 [
                     {"kind": "label_added", "label": label}
-                    for label in theirs.labels
+                    for label in other.labels
                     if label not in self.answers.labels
                 ]
-                + [self._merged(event, stem, not reason) for event in new]
+                + [other.taken_over(e, self.journal.annotator, not reason) for e in new]
             )
             self._take()
             self._tell_learner()
@@ -750,36 +735,13 @@ class Session:
         if reason or without:
             reason = reason or "they were not asked as audit rows there"
             self.notes.append(
-                f"{stem}: {len(without):,} answers to rows that are kept for the audit here do not "
-                f"count for the accuracy or the agreement, since {reason}"
+                f"{other.stem}: {len(without):,} answers to rows that are kept for the audit here "
+                f"do not count for the accuracy or the agreement, since {reason}"
             )
         return {
             "new": len(new),
-            "known": len(chosen) - len(new),
+            "known": len(other.standing) - len(new),
             "set_aside": sum(event.row not in places for event in new),
-        }
-
-    def _other_audit(self, facts: Mapping[str, Any], table: tuple[bytes, bytes] | None) -> str:
-        """Why audit rows of another session are not drawn as those here; empty where they are."""
-        if facts.get("seed") != self.seed:
-            return "the other session was begun with another seed"
-        if table is None or table[0] != self.identities.packed()[0]:
-            return "the other session is about a table with other rows"
-        return ""
-
-    def _merged(self, event: Event, stem: str, shared_audit: bool) -> dict[str, Any]:
-        who = event.annotator
-        if who == self.journal.annotator:
-            who = f"{who} ({stem})"
-        shared = shared_audit and is_of_audit(event)
-        return {
-            "kind": event.kind,
-            "uuid": event.uuid,
-            "row": event.row,
-            "label": event.label,
-            "detail": {**event.detail, "merged": stem, "shared_audit": shared},
-            "annotator": who,
-            "time": event.time,
         }
 
     # --- the learner ---
@@ -974,7 +936,7 @@ class Session:
         with self._mutex:
             asked = len(self.answers.audit_answers())
             rows = max(self.answers.looks, default=0)
-            look = look_from(self.answers.looks[rows]) if rows else None
+            look = AuditLook.restored(self.answers.looks[rows]) if rows else None
             upcoming = looks_up_to(max(asked, 12) * 4)
             missing, changed = self._set_aside()
             return Figures(
@@ -1018,13 +980,6 @@ def checked_label(text: str) -> str:
     return label
 
 
-def is_of_audit(event: Event) -> bool:
-    """Whether an event of another file answers a question of the audit that it was asked in."""
-    return event.detail.get("why") == AUDIT and (
-        "merged" not in event.detail or event.detail.get("shared_audit") is True
-    )
-
-
 def _name_of_import(source: str, row: RowKey, label: str, count: int) -> str:
     """An identifier that everybody who brings in the same labels gives to the same event.
 
@@ -1032,54 +987,3 @@ def _name_of_import(source: str, row: RowKey, label: str, count: int) -> str:
     """
     name = f"{source}/{row[0].hex()}/{row[1]}/{label}"
     return str(uuid5(NAMESPACE_URL, name) if not count else uuid5(NAMESPACE_OID, f"{count}/{name}"))
-
-
-def as_arrow(table: Any) -> Any:
-    """A table of pyarrow from one of pandas or polars, or a dictionary of columns."""
-    import pyarrow
-
-    if isinstance(table, pyarrow.Table):
-        return contiguous(table)
-    if isinstance(table, Mapping):
-        return pyarrow.table(dict(table))
-    if hasattr(table, "to_arrow"):
-        return as_arrow(table.to_arrow())
-    if type(table).__module__.partition(".")[0] == "pandas":
-        return pyarrow.Table.from_pandas(table, preserve_index=False)
-    msg = f"{type(table).__name__}: a table of pyarrow, pandas or polars, or a dict, is expected"
-    raise TypeError(msg)
-
-
-def feature_budget(memory: str | float | None) -> float:
-    """Bytes that features may take."""
-    if memory is not None:
-        return memory_limit(memory)
-    return min(_FEATURES_SHARE * memory_limit(None), _FEATURES_MOST)
-
-
-def said_of_changes(changes: TableChanges, identifier: str | None) -> str:
-    """What is different about a table, for people."""
-    parts = [f"{changes.new:,} rows are new", f"{changes.missing:,} are gone"]
-    if identifier is not None:
-        parts.append(f"{changes.changed:,} have other cells")
-    aside = "labels of rows that are gone, or changed, are set aside, and come back with them"
-    return f"the table is another one than last time: {', '.join(parts)}; {aside}"
-
-
-def look_from(detail: Mapping[str, Any]) -> AuditLook:
-    """A look as it is in the journal."""
-    classes = tuple(
-        ClassFigure(**{**each, "interval": None if each["interval"] is None else
-                       tuple(each["interval"])})
-        for each in detail["classes"]
-    )  # fmt: skip
-    accuracy = detail["accuracy"]
-    return AuditLook(
-        rows=detail["rows"],
-        known=detail["known"],
-        correct=detail["correct"],
-        error=detail["error"],
-        accuracy=None if accuracy is None else tuple(accuracy),
-        accuracy_of_all=tuple(detail["accuracy_of_all"]),
-        classes=classes,
-    )

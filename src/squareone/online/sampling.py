@@ -102,6 +102,14 @@ class Sampler(LearnersEngine):
             self._updates[leading],
         )
 
+    @property
+    def label_rate(self) -> float:
+        """The share of the labels that were asked for, of those that could have been."""
+        if self.offered == 0:
+            msg = "no row was asked about yet: label_rate_ is there after query or fit"
+            raise AttributeError(msg)
+        return self.asked / self.offered
+
     def chances(self, X: Any, number: int) -> Array:
         """With which probability each label (b, s) would be asked for; nothing counts as seen.
 
@@ -277,3 +285,21 @@ class SamplingMethod(Method):
             )
             raise ValueError(msg)
         return Sampler(learners(columns, self.alpha), self.rule, exclusive=exclusive)
+
+
+def filter_history(
+    relevant: Array, accepted: Array, utility: tuple[float, float]
+) -> dict[str, Array]:
+    """Sums and rates after each row, of truth values (n, s) in the order of the rows."""
+    hits = (relevant & accepted).sum(axis=1).cumsum()
+    found, taken = relevant.sum(axis=1).cumsum(), accepted.sum(axis=1).cumsum()
+    worth, cost = utility
+    return {
+        "accepted": taken,
+        "relevant": found,
+        "hits": hits,
+        "precision": hits / np.maximum(1, taken),
+        "recall": hits / np.maximum(1, found),
+        "f_measure": 2.0 * hits / np.maximum(1, taken + found),
+        "utility": worth * hits - cost * (taken - hits),
+    }

@@ -17,6 +17,7 @@ import numpy as np
 from sklearn.base import clone
 
 from ..arrays import Array
+from ..fitting.class_probabilities import calibrated
 from ..rows.mapped_table import is_mapped
 from ..tables.encoded_rows import rows_of_table
 from ..tables.settled_table import settled
@@ -426,7 +427,7 @@ def _permuted(
         values = record.model.values(encoded)
         if classes is None:
             return np.square(record.targets.shaped(values) - y[some])
-        probabilities = fitted._probabilities(values)
+        probabilities = calibrated(record, values)
         places = np.searchsorted(classes, fitted.classes_)
         truth = np.eye(classes.size)[codes[some]]
         return np.square(_spread(probabilities, places, classes.size) - truth).sum(axis=1)
@@ -477,7 +478,7 @@ def left_out_errors(estimator: Any, y: Array, rows: Array) -> OuterErrors:
             **shared,
         )
     classes, codes = np.unique(y, return_inverse=True)
-    probabilities = estimator._probabilities(record.comparable_scored_values)
+    probabilities = calibrated(record, record.comparable_scored_values)
     shares = np.bincount(codes) / codes.size
     values = record.comparable_scored_values
     decided = np.searchsorted(classes, estimator._decode(values))

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from ..arrays import Array, blocks
+from ..arrays import Array, block_lengths, blocks
 from ..threads import for_each
-from .block_sums import Keeper, Start, Watcher, block_lengths, sum_over_blocks
+from .block_sums import Keeper, Start, Watcher, sum_over_blocks
 
 
 class Lifted(ABC):

@@ -8,7 +8,7 @@ finds the same bits: a loop over all blocks, or tasks on many machines.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -95,14 +95,6 @@ def group_rows(d: int, sparse: bool) -> int:
         return min(_SPARSE_ROWS, _MOST_ROWS)
     rows = 1 << max(0, (_GROUP_NUMBERS // max(1, d)).bit_length() - 1)
     return int(min(max(rows, _FEWEST_ROWS), _MOST_ROWS))
-
-
-def block_lengths(size: int, within: int) -> Iterator[int]:
-    """Lengths of blocks of at most ``size`` rows, none of which lies in two groups: no end."""
-    whole, rest = divmod(within, min(size, within))
-    lengths = [min(size, within)] * whole + [rest] * (rest > 0)
-    while True:
-        yield from lengths
 
 
 def some_of(beside: Sequence[Array | None], rows: slice) -> list[Array | None]:

@@ -15,7 +15,7 @@ import numpy as np
 from dask.base import compute, get_scheduler, persist
 from dask.delayed import delayed
 
-from ..arrays import Array, blocks
+from ..arrays import Array, block_lengths, blocks
 from ..threads import one_core
 from .base import rows_of
 from .block_sums import (
@@ -25,7 +25,6 @@ from .block_sums import (
     SumOnTheWay,
     Watcher,
     added,
-    block_lengths,
     group_rows,
     some_of,
 )

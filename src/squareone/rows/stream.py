@@ -11,10 +11,9 @@ from typing import Any, NoReturn, TypeVar
 import numpy as np
 from scipy.sparse import csr_array, issparse, vstack
 
-from ..arrays import Array
+from ..arrays import Array, block_lengths
 from ..texts import listed
 from .base import rows_of
-from .block_sums import block_lengths
 from .checks import as_floats, first_not_finite
 from .column_problems import column_problems
 from .sparse import canonical

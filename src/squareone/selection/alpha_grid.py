@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
+from numbers import Real
+from typing import Any
 
 import numpy as np
 
@@ -290,3 +292,46 @@ def _refine(objective: Objective, factor: Factor, path: Path) -> Path:
     if not high > low > 0:
         return path
     return evaluate(objective, factor, np.geomspace(low, high, 10)[1:-1], path)
+
+
+# --- what the user asked for ---
+
+_ALPHA_EXPECTED = (
+    'a number at or above zero, a 1-D sequence of such numbers (a grid to choose from), or "auto" '
+    "is expected"
+)
+
+
+def check_alpha(alpha: Any) -> float | Array | str:
+    """A number, an array of numbers (a grid) or "auto"."""
+    if isinstance(alpha, str):
+        if alpha == "auto":
+            return alpha
+        msg = f"alpha={alpha!r}: {_ALPHA_EXPECTED}"
+        raise ValueError(msg)
+    if isinstance(alpha, Real) and not isinstance(alpha, bool):
+        _check_alphas(np.array([float(alpha)]), alpha)
+        return float(alpha)
+    try:
+        grid = np.asarray(alpha)
+        numbers = grid.dtype.kind in "iuf" and grid.ndim <= 1
+        grid = grid.astype(np.float64)
+    except (TypeError, ValueError):
+        numbers = False
+    if not numbers and np.size(alpha):
+        msg = f"alpha={alpha!r}: {_ALPHA_EXPECTED}"
+        raise ValueError(msg)
+    if grid.size == 0:
+        msg = 'alpha is an empty sequence: give at least one value, or "auto"'
+        raise ValueError(msg)
+    _check_alphas(grid, alpha)
+    return float(grid) if grid.ndim == 0 else grid
+
+
+def _check_alphas(values: Array, alpha: Any) -> None:
+    if np.isnan(values).any() or np.isinf(values).any():
+        msg = f"alpha={alpha!r}: alpha must be finite, got NaN or infinity"
+        raise ValueError(msg)
+    if (values < 0).any():
+        msg = f"alpha={alpha!r}: alpha must be at or above zero"
+        raise ValueError(msg)

@@ -23,12 +23,12 @@ from sklearn.utils.validation import check_is_fitted
 from ..arrays import Array
 from ..errors import EmptyColumnWarning, IdentifierWarning, ScaleError, UnseenValuesWarning
 from ..estimators.array_libraries import as_numpy, lazy_on_dask
-from ..estimators.validation import check_weights
 from ..parameters import NamedParameters
 from ..persistence import Fields, refuse
 from ..planning.text_table import Table as TextTable
 from ..rows.checks import first_not_finite, is_dask, requested_type
 from ..rows.column_problems import refuse_missing
+from ..targets.target_validation import check_weights
 from ..texts import listed
 from .column_choice import (
     DROPPED,

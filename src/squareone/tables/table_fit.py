@@ -15,14 +15,12 @@ from sklearn.utils.validation import check_is_fitted
 from ..arrays import Array
 from ..estimators.array_libraries import as_numpy
 from ..estimators.base import RegularisedLeastSquares
-from ..estimators.validation import is_precomputed
 from ..fitting.kernel_choice import POOL_ROWS, FoldModel
-from ..fitting.learned_kernel import kernel_search
 from ..fitting.learned_kernel_state import models_for_file
 from ..fitting.request import FitRequest, KernelSearch
 from ..fitting.result import FitResult
 from ..kernels.gradients import mean_squares
-from ..kernels.names import kernel_from
+from ..kernels.names import is_precomputed, kernel_from
 from ..models import Hyperplane
 from ..persistence import Fields, refuse
 from ..planning.available_memory import memory_limit
@@ -58,7 +56,7 @@ def encoders_of(estimator: Any, task: str) -> list[TableEncoder]:
 
 def search_of(estimator: Any) -> KernelSearch:
     """What to choose among: where the kernel is given the encoder alone."""
-    search = kernel_search(estimator.kernel)
+    search = KernelSearch.asked(estimator.kernel)
     if search is not None:
         return search
     kernel = kernel_from(estimator.kernel)

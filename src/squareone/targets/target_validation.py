@@ -1,8 +1,9 @@
-"""Targets as they come from the user, checked: numbers, classes or labels, weights of classes."""
+"""Targets and weights as they come from the user, checked: numbers, classes, labels."""
 
 from __future__ import annotations
 
 import warnings
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from ..arrays import Array
-from ..errors import TargetWarning
+from ..errors import ScaleError, TargetWarning
 from ..rows.checks import check_scale, refuse_masked
 from .codes import Coding
 from .labels import Labels, check_label_types, is_missing
@@ -143,6 +144,89 @@ def _are_numbers(names: Array) -> bool:
         return bool(np.isfinite(names.astype(np.float64)).all())
     except ValueError:
         return False
+
+
+# --- weights of rows ---
+
+
+def check_weights(sample_weight: Any, n: int, dtype: np.dtype) -> Array | None:
+    """Weights (n,) at or above zero, not all zero; None where all are one."""
+    if sample_weight is None:
+        return None
+    refuse_masked(sample_weight, "sample_weight")
+    if isinstance(sample_weight, Real):
+        weights = np.full(n, float(sample_weight))
+    else:
+        if np.asarray(sample_weight).dtype.kind == "c":
+            msg = "sample_weight is complex: finite weights at or above zero are expected"
+            raise ValueError(msg)
+        try:
+            weights = np.asarray(sample_weight, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            msg = f"sample_weight must be numbers: {error}"
+            raise ValueError(msg) from error
+    if weights.ndim != 1:
+        msg = f"Sample weights must be 1D array or scalar, got {weights.ndim} dimensions"
+        raise ValueError(msg)
+    if weights.size != n:
+        msg = f"sample_weight.shape == {weights.shape}, expected {(n,)}: one weight per row"
+        raise ValueError(msg)
+    if not np.isfinite(weights).all():
+        what = "NaN" if np.isnan(weights).any() else "infinity"
+        msg = f"sample_weight contains {what}: finite weights at or above zero are expected"
+        raise ValueError(msg)
+    if (weights < 0).any():
+        row = int(np.argmin(weights))
+        msg = (
+            f"Negative values in data passed to `sample_weight`: {weights[row]:.3g} at row {row}. "
+            "Weights at or above zero are expected"
+        )
+        raise ValueError(msg)
+    if not (weights > 0).any():
+        msg = "Sample weights must contain at least one non-zero number: all weights are zero"
+        raise ValueError(msg)
+    check_scale(weights, "sample_weight")
+    return None if (weights == 1).all() else weights
+
+
+def check_spread(weights: Array | None, dtype: np.dtype) -> None:
+    """Refuse weights so different that the smallest would vanish in this precision."""
+    if weights is None:
+        return
+    least, most = float(weights[weights > 0].min(initial=np.inf)), float(weights.max())
+    if np.sqrt(least / most) < np.finfo(dtype).tiny:
+        msg = (
+            f"weights from {least:.3g} to {most:.3g}: in {dtype.name} the smallest vanish beside "
+            "the largest. Set them to zero, or use float64 rows"
+        )
+        raise ScaleError(msg)
+
+
+def check_row_weights(sample_weight: Any, X: Any) -> Array | None:
+    """Weights (n,) at or above zero, which may all be zero; None where all are one."""
+    if sample_weight is None:
+        return None
+    try:
+        zero = not np.any(np.asarray(sample_weight, dtype=np.float64))
+    except (TypeError, ValueError):
+        zero = False  # refused below
+    # checked as others are, for which one has to be above zero
+    given = np.asarray(sample_weight, dtype=np.float64) + 1.0 if zero else sample_weight
+    weights = check_weights(given, X.shape[0], np.dtype(np.float64))
+    return np.zeros(X.shape[0]) if zero else weights
+
+
+def counting_targets(y: Any, weights: Array | None) -> Any:
+    """Targets, with one that counts in place of those of weight zero, which may be anything."""
+    if weights is None or weights.all():
+        return y
+    counts = weights > 0
+    first = int(np.argmax(counts))
+    if isinstance(y, list | tuple):
+        return [each if counts[i] else y[first] for i, each in enumerate(y)]
+    y = np.array(y.toarray() if hasattr(y, "toarray") else y)
+    y[~counts] = y[first]
+    return y
 
 
 # --- weights of classes ---

@@ -21,8 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from ...arrays import Array
 from ...kernels import Kernel, Linear
 from ...kernels.names import BY_NAME
-from ...models import Hyperplane
-from ...online import FORMS, RULES
+from ...online import FORMS, RULES, stream_coefficients
 from ...online.engines import Method
 from ...online.first_rows import stream_kernel
 from ...online.named_rows import FeatureNames
@@ -30,8 +29,10 @@ from ...online.sampling import SamplingMethod
 from ...online.stream_learner import StreamLearner, StreamSettings, positive_count
 from ...online.stream_state import stream_from_state, stream_state
 from ...persistence import Fields
+from ...targets.target_validation import check_row_weights, counting_targets
 from .. import validation
-from ..fitted_estimator import FittedEstimator, ReadOnly
+from ..fitted_attributes import FromResult, ReadOnly
+from ..fitted_estimator import FittedEstimator
 
 #: What ``alpha`` may be where several ridges are compared.
 SEVERAL_RIDGES: list[Any] = [
@@ -68,7 +69,7 @@ class Streaming(FittedEstimator):
         "random_state": ["random_state"],
     }
 
-    #: Reads y: see :mod:`~squareone.estimators.streaming.target_reading`.
+    #: Reads y: see :mod:`~squareone.online.target_reading`.
     _reading: ClassVar[Any]
     #: Whether a first row says all there is to know before it is learned: classes it does not.
     _begins_itself: ClassVar[bool] = False
@@ -262,56 +263,33 @@ class Streaming(FittedEstimator):
             check_is_fitted(self, msg=_NOT_BEGUN)
         return self._record
 
-    @property
-    def kernel_(self) -> Kernel:
-        """The kernel with all its parameters."""
-        return self._recorded().kernel
-
-    @property
-    def form_(self) -> str:
-        """The form that was taken."""
-        return self._recorded().form
-
-    @property
-    def n_rounds_(self) -> int:
-        """Rows that were seen."""
-        return self._recorded().engine.rounds
-
-    @ReadOnly
-    def coef_(self) -> Array:
-        """Weights of the features, for the linear kernel: (d,) or (t, d); two classes: (1, d)."""
-        record = self._recorded()
-        if isinstance(record.model, Hyperplane):
-            return _by_target(self, record.model.coefficients)
-        if not isinstance(record.kernel, Linear):
-            msg = f"coef_ is for the linear kernel, and this is {record.kernel}: see dual_coef_"
-            raise AttributeError(msg)
-        points = record.model.centers
-        return _by_target(self, np.asarray(points.T @ record.model.coefficients))
-
-    @ReadOnly
-    def dual_coef_(self) -> Array:
-        """Weights of the support points, for form="dual": (m,) or (t, m)."""
-        learners, model = self._recorded().dual_learners("dual_coef_"), self._record.model
-        if not learners.by_feature:
-            return _by_column(model.coefficients)
-        return _by_column(learners.coefficients()[:, -self._record.columns :])
-
-    @property
-    def support_(self) -> Array:
-        """Which rows of the stream the support points are, for form="dual": (m,)."""
-        return np.array(self._recorded().dual_learners("support_").points.rounds, int)
-
-    @property
-    def support_vectors_(self) -> Any:
-        """The support points, for form="dual": (m, d)."""
-        return self._recorded().dual_learners("support_vectors_").points.matrix().copy()
-
-    @ReadOnly
-    def intercept_(self) -> Any:
-        """The weight of the constant feature: a number, or (t,); two classes: (1,)."""
-        values = self._recorded().model.intercepts
-        return float(values[0]) if values.size == 1 and not is_classifier(self) else values
+    kernel_: FromResult[Kernel] = FromResult(
+        lambda record: record.kernel, "The kernel with all its parameters."
+    )
+    form_: FromResult[str] = FromResult(lambda record: record.form, "The form that was taken.")
+    n_rounds_: FromResult[int] = FromResult(
+        lambda record: record.engine.rounds, "Rows that were seen."
+    )
+    coef_: FromResult[Array] = ReadOnly(
+        stream_coefficients.of_features,
+        "Weights of the features, for the linear kernel: (d,) or (t, d); two classes: (1, d).",
+    )
+    dual_coef_: FromResult[Array] = ReadOnly(
+        stream_coefficients.of_points,
+        'Weights of the support points, for form="dual": (m,) or (t, m).',
+    )
+    support_: FromResult[Array] = FromResult(
+        lambda record: np.array(record.dual_learners("support_").points.rounds, int),
+        'Which rows of the stream the support points are, for form="dual": (m,).',
+    )
+    support_vectors_: FromResult[Any] = FromResult(
+        lambda record: record.dual_learners("support_vectors_").points.matrix().copy(),
+        'The support points, for form="dual": (m, d).',
+    )
+    intercept_: FromResult[Any] = ReadOnly(
+        stream_coefficients.of_constants,
+        "The weight of the constant feature: a number, or (t,); two classes: (1,).",
+    )
 
     # --- files ---
 
@@ -451,7 +429,7 @@ def begin_with_rows(
     if weights is not None and not weights.any():
         msg = "all weights are zero: a stream begins with a row that counts"
         raise ValueError(msg)
-    y = estimator._reading.read(_counting(y, weights), X)
+    y = estimator._reading.read(counting_targets(y, weights), X)
     targets = estimator._reading.first(estimator, y, classes)
     _begin(estimator, targets, X.shape[1], _names_in(estimator))
     estimator._record.check_rows(X)
@@ -484,7 +462,7 @@ def more_rows_of(
     weights = check_row_weights(sample_weight, X)
     if weights is not None and not weights.any():
         return None, y, weights
-    return X, _counting(y, weights), weights
+    return X, counting_targets(y, weights), weights
 
 
 def check_more_rows(estimator: Any, X: Any) -> Any:
@@ -557,39 +535,3 @@ def numbers_in(X: Any) -> float:
     if issparse(X):
         return float(X.nnz)
     return float(np.prod(X.shape)) if isinstance(X, np.ndarray) else np.inf
-
-
-def check_row_weights(sample_weight: Any, X: Any) -> Array | None:
-    """Weights (n,) at or above zero, which may all be zero; None where all are one."""
-    if sample_weight is None:
-        return None
-    try:
-        zero = not np.any(np.asarray(sample_weight, dtype=np.float64))
-    except (TypeError, ValueError):
-        zero = False  # refused below
-    # checked as others are, for which one has to be above zero
-    given = np.asarray(sample_weight, dtype=np.float64) + 1.0 if zero else sample_weight
-    weights = validation.check_weights(given, X.shape[0], np.dtype(np.float64))
-    return np.zeros(X.shape[0]) if zero else weights
-
-
-def _counting(y: Any, weights: Array | None) -> Any:
-    """Targets, with one that counts in place of those of weight zero, which may be anything."""
-    if weights is None or weights.all():
-        return y
-    counts = weights > 0
-    first = int(np.argmax(counts))
-    if isinstance(y, list | tuple):
-        return [each if counts[i] else y[first] for i, each in enumerate(y)]
-    y = np.array(y.toarray() if hasattr(y, "toarray") else y)
-    y[~counts] = y[first]
-    return y
-
-
-def _by_target(estimator: Any, W: Array) -> Array:
-    """(d, t) as scikit-learn has it: (t, d), of one target of a regressor (d,)."""
-    return W.T.copy() if is_classifier(estimator) else _by_column(W)
-
-
-def _by_column(W: Array) -> Array:
-    return W[:, 0].copy() if W.shape[1] == 1 else W.T.copy()

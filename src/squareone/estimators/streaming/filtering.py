@@ -8,7 +8,7 @@ import numpy as np
 
 from ...arrays import Array
 from ...online import Accepting
-from ...online.sampling import SamplingMethod
+from ...online.sampling import SamplingMethod, filter_history
 from .base import all_or_nothing, numbers_in
 from .stream_classifier import (
     ASKING_CONSTRAINTS,
@@ -164,7 +164,7 @@ kernel_, n_features_in_, feature_names_in_
         with all_or_nothing(self, np.inf):
             Y, _, asked, order = fit_asking(self, X, y)
             self.accepted_ = shaped_like_labels(self, asked)
-            self.history_ = _history(Y[order] > 0, asked[order], self.utility)
+            self.history_ = filter_history(Y[order] > 0, asked[order], self.utility)
         return self
 
     def decide(self, X: Any) -> Array:
@@ -235,19 +235,3 @@ kernel_, n_features_in_, feature_names_in_
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         return tags
-
-
-def _history(relevant: Array, accepted: Array, utility: tuple[float, float]) -> dict[str, Array]:
-    """Sums and rates after each row, of truth values (n, s) in the order of the rows."""
-    hits = (relevant & accepted).sum(axis=1).cumsum()
-    found, taken = relevant.sum(axis=1).cumsum(), accepted.sum(axis=1).cumsum()
-    worth, cost = utility
-    return {
-        "accepted": taken,
-        "relevant": found,
-        "hits": hits,
-        "precision": hits / np.maximum(1, taken),
-        "recall": hits / np.maximum(1, found),
-        "f_measure": 2.0 * hits / np.maximum(1, taken + found),
-        "utility": worth * hits - cost * (taken - hits),
-    }

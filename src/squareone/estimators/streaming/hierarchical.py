@@ -8,14 +8,19 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 
 from ...arrays import Array
-from ...kernels import Linear
-from ...online import Taxonomy, h_loss, symmetric_difference_loss, zero_one_loss
+from ...online import (
+    Taxonomy,
+    h_loss,
+    stream_coefficients,
+    symmetric_difference_loss,
+    zero_one_loss,
+)
 from ...online.hierarchy import HierarchicalMethod
 from ...online.node_labels import KINDS, NodeLabels
-from ..fitted_estimator import ReadOnly
-from ..validation import check_weights
+from ...online.target_reading import NodeReading
+from ...targets.target_validation import check_weights
+from ..fitted_attributes import FromResult, ReadOnly
 from .base import Streaming, learn_more, start_stream
-from .target_reading import NodeReading
 
 
 class HierarchicalClassifier(ClassifierMixin, Streaming):
@@ -353,39 +358,23 @@ class HierarchicalClassifier(ClassifierMixin, Streaming):
 
     # --- what was learned ---
 
-    @property
-    def taxonomy_(self) -> Taxonomy:
-        """The nodes."""
-        return self._recorded().targets.taxonomy
-
-    @property
-    def classes_(self) -> Array:
-        """Names of the nodes."""
-        return self._recorded().targets.classes
-
-    @property
-    def mistakes_(self) -> int:
-        """Rows of which a label was wrong before they were learned."""
-        return self._recorded().engine.mistakes
-
-    @property
-    def h_loss_(self) -> float:
-        """The mean H-loss of all rows, each before it was learned."""
-        engine = self._recorded().engine
-        return engine.loss / engine.rounds if engine.rounds else 0.0
-
-    @ReadOnly
-    def coef_(self) -> Array:
-        """Weights of every node (k, d), for the linear kernel."""
-        record = self._recorded()
-        if not isinstance(record.kernel, Linear):
-            kernel = record.settings.parameters["kernel"]
-            msg = f"coef_ is for the linear kernel, and kernel={kernel!r}"
-            raise AttributeError(msg)
-        found = np.empty((len(self.taxonomy_), self.n_features_in_))
-        for columns, model in record.model.parts:
-            found[columns] = model.coefficients.T
-        return found
+    taxonomy_: FromResult[Taxonomy] = FromResult(
+        lambda record: record.targets.taxonomy, "The nodes."
+    )
+    classes_: FromResult[Array] = FromResult(
+        lambda record: record.targets.classes, "Names of the nodes."
+    )
+    mistakes_: FromResult[int] = FromResult(
+        lambda record: record.engine.mistakes,
+        "Rows of which a label was wrong before they were learned.",
+    )
+    h_loss_: FromResult[float] = FromResult(
+        lambda record: record.engine.loss / max(record.engine.rounds, 1),
+        "The mean H-loss of all rows, each before it was learned.",
+    )
+    coef_: FromResult[Array] = ReadOnly(
+        stream_coefficients.of_nodes, "Weights of every node (k, d), for the linear kernel."
+    )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

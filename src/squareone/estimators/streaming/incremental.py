@@ -9,16 +9,17 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils._param_validation import Interval
 
-from ...arrays import Array
+from ...arrays import Array, alone
 from ...kernels import Linear
 from ...kernels.names import kernel_from
 from ...online.engines import IncrementalMethod, ridges_of
 from ...online.stream_learner import positive_count
 from ...online.stream_targets import NumberTargets
+from ...online.target_reading import NumberReading
 from ..array_libraries import lazy_on_dask
+from ..fitted_attributes import FromResult
 from .base import SEVERAL_RIDGES, Streaming, fit_stream, learn_more, start_stream
 from .stream_classifier import StreamClassifier
-from .target_reading import NumberReading
 
 
 class Incremental(Streaming):
@@ -44,27 +45,23 @@ class Incremental(Streaming):
             )
             raise ValueError(msg)
 
-    @property
-    def alpha_(self) -> float:
-        """The ridge that predicts."""
-        return self._recorded().engine.learners.alpha
-
-    @property
-    def prequential_error_(self) -> Any:
-        """The mean square of y less its prediction, before each row was learned: float or (t,)."""
-        values = self._recorded().engine.best.mean_squares()
-        return float(values[0]) if values.size == 1 else values
-
-    @property
-    def path_(self) -> dict[str, Array]:
-        """All ridges, their prequential errors and their shares in the loss that is compared."""
-        engine = self._recorded().engine
-        contenders = engine.contenders
-        return {
-            "alpha": np.array([each.learners.alpha for each in contenders]),
-            "prequential_error": np.array([each.mean_squares().mean() for each in contenders]),
-            "share": engine.shares(),
-        }
+    alpha_: FromResult[float] = FromResult(
+        lambda record: record.engine.learners.alpha, "The ridge that predicts."
+    )
+    prequential_error_: FromResult[Any] = FromResult(
+        lambda record: alone(record.engine.best.mean_squares()),
+        "The mean square of y less its prediction, before each row was learned: float or (t,).",
+    )
+    path_: FromResult[dict[str, Array]] = FromResult(
+        lambda record: {
+            "alpha": np.array([each.learners.alpha for each in record.engine.contenders]),
+            "prequential_error": np.array(
+                [each.mean_squares().mean() for each in record.engine.contenders]
+            ),
+            "share": record.engine.shares(),
+        },
+        "All ridges, their prequential errors and their shares in the loss that is compared.",
+    )
 
 
 class IncrementalRLSRegressor(RegressorMixin, Incremental):

@@ -12,6 +12,7 @@ from ...arrays import Array
 from ...online import MistakeBound, chosen_risk_bound, mistake_bound, typical_risk_bound
 from ...online.engines import ridges_of
 from ...online.perceptron import PerceptronMethod
+from ..fitted_attributes import FromResult
 from .base import SEVERAL_RIDGES
 from .stream_classifier import StreamClassifier, compared
 
@@ -184,29 +185,23 @@ class SecondOrderPerceptron(StreamClassifier):
     def _method(self) -> PerceptronMethod:
         return PerceptronMethod(ridges_of(self.alpha), self.hypothesis, self.delta)
 
-    @property
-    def alpha_(self) -> float:
-        """The ridge that predicts."""
-        return self._recorded().engine.best.learners.alpha
-
-    @property
-    def mistakes_(self) -> float:
-        """Rows that were predicted wrong, by the ridge that predicts."""
-        return self._recorded().engine.best.loss
-
-    @property
-    def updates_(self) -> Array:
-        """Rows that each column has learned."""
-        return self._recorded().engine.best.updates.copy()
-
-    @property
-    def path_(self) -> dict[str, Array]:
-        """All ridges and their mistakes."""
-        runs = self._recorded().engine.contenders
-        return {
-            "alpha": np.array([run.learners.alpha for run in runs]),
-            "mistakes": np.array([run.losses[0] for run in runs]),
-        }
+    alpha_: FromResult[float] = FromResult(
+        lambda record: record.engine.best.learners.alpha, "The ridge that predicts."
+    )
+    mistakes_: FromResult[float] = FromResult(
+        lambda record: record.engine.best.loss,
+        "Rows that were predicted wrong, by the ridge that predicts.",
+    )
+    updates_: FromResult[Array] = FromResult(
+        lambda record: record.engine.best.updates.copy(), "Rows that each column has learned."
+    )
+    path_: FromResult[dict[str, Array]] = FromResult(
+        lambda record: {
+            "alpha": np.array([run.learners.alpha for run in record.engine.contenders]),
+            "mistakes": np.array([run.losses[0] for run in record.engine.contenders]),
+        },
+        "All ridges and their mistakes.",
+    )
 
     # --- bounds ---
 

@@ -19,6 +19,7 @@ from ...online import (
 )
 from ...online.sampling import SamplingMethod
 from ...online.stream_learner import positive_count
+from ..fitted_attributes import FromResult
 from .base import all_or_nothing, begin_with_rows, check_more_rows, numbers_in
 from .stream_classifier import (
     ASKING_CONSTRAINTS,
@@ -319,21 +320,18 @@ kernel_, n_features_in_, feature_names_in_
             learn_known_labels(self, X, y, given, sample_weight)
         return self
 
-    @property
-    def n_labels_(self) -> Any:
-        """Labels that were given: a number, or (labels,)."""
-        record = self._recorded()
-        labels = record.engine.labels
-        return labels.copy() if record.targets.multilabel else int(labels[0])
-
-    @property
-    def label_rate_(self) -> float:
-        """The share of the labels that were asked for, of those that could have been."""
-        sampler = self._recorded().engine
-        if sampler.offered == 0:
-            msg = "no row was asked about yet: label_rate_ is there after query or fit"
-            raise AttributeError(msg)
-        return sampler.asked / sampler.offered
+    n_labels_: FromResult[Any] = FromResult(
+        lambda record: (
+            record.engine.labels.copy()
+            if record.targets.multilabel
+            else int(record.engine.labels[0])
+        ),
+        "Labels that were given: a number, or (labels,).",
+    )
+    label_rate_: FromResult[float] = FromResult(
+        lambda record: record.engine.label_rate,
+        "The share of the labels that were asked for, of those that could have been.",
+    )
 
     def mistake_bound(
         self, X: Any, y: Any, u: Any, gamma: float = 1.0, *, column: int = 0

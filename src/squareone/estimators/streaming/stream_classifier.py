@@ -15,10 +15,12 @@ from ...models import Calibration
 from ...online.learners import Learners
 from ...online.mistake_bounds import Comparison, check_comparable, compare
 from ...online.stream_targets import ClassTargets
+from ...online.target_reading import ClassReading
 from ...rows import rows_of
 from ...targets.target_validation import check_labels
 from .. import validation
 from ..array_libraries import lazy_on_dask
+from ..fitted_attributes import FromResult
 from .base import (
     Streaming,
     all_or_nothing,
@@ -30,7 +32,6 @@ from .base import (
     random_numbers,
     start_stream,
 )
-from .target_reading import ClassReading
 
 
 class StreamClassifier(ClassifierMixin, Streaming):
@@ -111,10 +112,10 @@ class StreamClassifier(ClassifierMixin, Streaming):
         grows = self.new_classes == "add"
         return start_stream(self, n_features, lambda: ClassTargets.named(classes, grows=grows))
 
-    @property
-    def classes_(self) -> Array:
-        """The classes: sorted, and then those that came later."""
-        return self._recorded().targets.classes
+    classes_: FromResult[Array] = FromResult(
+        lambda record: record.targets.classes,
+        "The classes: sorted, and then those that came later.",
+    )
 
     # --- predicting ---
 
@@ -174,13 +175,10 @@ class StreamClassifier(ClassifierMixin, Streaming):
 
     # --- probabilities ---
 
-    @property
-    def calibration_(self) -> Calibration:
-        """The map from decision values to probabilities, fitted to those before learning."""
-        return self._recorded().recent.calibration()
-
-    def _calibrated_by(self) -> str:
-        return "temperature"
+    calibration_: FromResult[Calibration] = FromResult(
+        lambda record: record.recent.calibration(),
+        "The map from decision values to probabilities, fitted to those before learning.",
+    )
 
     @lazy_on_dask
     def predict_proba(self, X: Any) -> Array:

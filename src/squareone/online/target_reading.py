@@ -9,13 +9,13 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length
 
-from ...arrays import Array
-from ...fitting.part_states import targets_from
-from ...online.node_labels import NodeLabels, check_indicator
-from ...online.stream_targets import ClassTargets, NumberTargets
-from ...persistence import Fields, refuse
-from ...targets import Labels, Responses
-from ...targets.target_validation import check_labels, check_responses
+from ..arrays import Array
+from ..fitting.part_states import targets_from
+from ..persistence import Fields, refuse
+from ..targets import Labels, Responses
+from ..targets.target_validation import check_labels, check_responses
+from .node_labels import NodeLabels, check_indicator
+from .stream_targets import ClassTargets, NumberTargets
 
 
 class NumberReading:
