@@ -56,7 +56,7 @@ def answer(driver: Any, count: int) -> None:
     from selenium.webdriver.support.ui import WebDriverWait
 
     shown = "return document.querySelector('#labels button')?.disabled === false"
-    ended = "return !document.getElementById('pause-do').hidden && row.hidden"
+    ended = "return document.getElementById('pause-do')?.hidden === false && row.hidden"
     for _ in range(count):
         WebDriverWait(driver, 60, 0.02).until(
             lambda d: d.execute_script(shown) or d.execute_script(ended)
