@@ -78,7 +78,7 @@ def _below(questions, otherwise):
             _arrow(middle, below, middle, answer, "yes", (middle + 18, below + 14)),
             _box(2 + _INDENT, answer, _BOX, answered, filled=True, size=12.5),
             # from where the box is no longer round
-            _arrow(22, below, 22, y + step, "no", (31, y + step - 6)),
+            _arrow(22, below, 22, y + step, "no", (38, y + step - 5)),
         ]
     parts.append(_box(2, 2 + len(questions) * step, _BOX, otherwise, filled=True, size=13.5))
     return parts, _BOX + _INDENT + 4, len(questions) * step + _ROW + 4
