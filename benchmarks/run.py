@@ -65,11 +65,13 @@ def main(arguments: list[str] | None = None) -> int:
         return 2
     scale = Scale(QUICK_SHRINK if options.quick else 1, options.repeats)
     about = {**report.environment(THREADS), "shrink": scale.shrink}
-    entries = [_measure(case, scale) for case in chosen]
-    if options.quick:
-        entries = [{**entry, "met": None} for entry in entries]  # the targets are for full size
     stem = "quick" if options.quick else "partial" if options.only else "latest"
-    report.write(stem, about, entries)
+    entries: list[dict[str, Any]] = []
+    for case in chosen:
+        entry = _measure(case, scale)
+        # the targets are for full size
+        entries.append({**entry, "met": None} if options.quick else entry)
+        report.write(stem, about, entries)  # a stopped run keeps its cases
     print(report.table(entries))
     return int(any("error" in entry for entry in entries))
 

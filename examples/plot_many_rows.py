@@ -82,10 +82,10 @@ plt.show()
 # %%
 # A row that is a center shapes the basis. If it is left out of the sum of squares only, its center
 # still stands where the question will be asked, and its error is not that of a new row. Points that
-# are not said to be rows show it: the fit is the same, but nothing is taken along. Half of the rows
-# below are centers. The honest error has the shape of that of the test rows, whose noise is a
-# little larger; the other is far too large where λ is small, too small where λ is large, and has
-# its minimum elsewhere.
+# are equal to rows are known to be these rows; points a hair beside them are not, and show it: the
+# fit at each λ is the same, but nothing is taken along. Half of the rows below are centers. The
+# honest error has the shape of that of the test rows, whose noise is a little larger; the other is
+# far too large where λ is small, too small where λ is large, and has its minimum elsewhere.
 
 X, labels = load_digits(return_X_y=True)
 rng = np.random.default_rng(0)
@@ -95,7 +95,7 @@ own = np.sort(rng.choice(len(X), len(X) // 2, replace=False))
 kernel, alphas = Gaussian(18.0), np.geomspace(1e-3, 1e1, 17)
 
 honest = RLSRegressor(kernel, alphas, centers=Given(X[own], indices=own)).fit(X, y)
-naive = RLSRegressor(kernel, alphas, centers=X[own]).fit(X, y)
+naive = RLSRegressor(kernel, alphas, centers=X[own] + 1e-6).fit(X, y)
 each = [RLSRegressor(kernel, alpha, centers=X[own]).fit(X, y) for alpha in alphas]
 errors = {
     "naive": np.sqrt(-naive.path_["score"]),

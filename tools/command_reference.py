@@ -16,12 +16,12 @@ Commands
 
 .. This page is made by python -m tools.command_reference; a test compares.
 
-``squareone`` needs no Python: :doc:`ten_minutes` shows how the commands go together.
-``pip install "squareone[cli]"`` installs what they need. Exit codes are 0, 1 where something fails
-and 2 where a command is written wrongly; 130 after Ctrl-C. Data goes to stdout, everything else to
-stderr. ``--json`` prints one object with the number of its ``schema``; ``NO_COLOR`` is respected.
-Completion in bash: ``eval "$(_SQUAREONE_COMPLETE=bash_source squareone)"``, and the same with zsh
-and fish.
+No line of Python is needed: :doc:`ten_minutes` shows how the commands go together.
+``pip install ".[cli]"`` in a checkout installs what they need (:doc:`install`). Exit codes are 0, 1
+where something fails and 2 where a command is written wrongly; 130 after Ctrl-C. Data goes to
+stdout, everything else to stderr. ``--json`` prints one object with the number of its ``schema``;
+``NO_COLOR`` is respected. Completion in bash:
+``eval "$(_SQUAREONE_COMPLETE=bash_source squareone)"``, and the same with zsh and fish.
 """
 
 

@@ -56,7 +56,7 @@ def answer(driver: Any, count: int) -> None:
     from selenium.webdriver.support.ui import WebDriverWait
 
     shown = "return document.querySelector('#labels button')?.disabled === false"
-    ended = "return !document.getElementById('pause-do').hidden && row.hidden"
+    ended = "return document.getElementById('pause-do')?.hidden === false && row.hidden"
     for _ in range(count):
         WebDriverWait(driver, 60, 0.02).until(
             lambda d: d.execute_script(shown) or d.execute_script(ended)
@@ -66,6 +66,14 @@ def answer(driver: Any, count: int) -> None:
             continue
         text = driver.find_element("id", "text").text
         driver.find_element("tag name", "body").send_keys(label_of(text))
+
+
+def settle(driver: Any) -> None:
+    """Until a row is shown, and every answer has been said to be on the disk."""
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    settled = "return !row.hidden && document.getElementById('saved').textContent === 'all saved'"
+    WebDriverWait(driver, 60, 0.02).until(lambda d: d.execute_script(settled))
 
 
 def main() -> None:
@@ -82,6 +90,7 @@ def main() -> None:
         try:
             driver.get(link)
             answer(driver, _ANSWERS)
+            settle(driver)
             for name, (width, height, panel) in PICTURES.items():
                 driver.execute_cdp_cmd(
                     "Emulation.setDeviceMetricsOverride",

@@ -1,4 +1,7 @@
-"""Pictures of decisions: questions from top to bottom, and to the right of each its answer."""
+"""Pictures of decisions: questions from top to bottom, each with its answer.
+
+The answer stands to the right of its question, and below it on a narrow screen.
+"""
 
 import json
 from html import escape
@@ -6,12 +9,14 @@ from html import escape
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
-# In pixels: the widths of questions and answers, the space between, a row, the space between rows.
-_ASKED, _ANSWERED, _BETWEEN, _ROW, _GAP = 320, 390, 90, 52, 22
-_WIDTH = _ASKED + _BETWEEN + _ANSWERED + 4
+# In pixels: a row; on a wide screen the widths of questions and answers, the space between, and
+# that between rows; on a narrow one the width of both, how far an answer is moved in, the spaces.
+_ROW = 52
+_ASKED, _ANSWERED, _BETWEEN, _GAP = 320, 390, 90, 22
+_BOX, _INDENT, _ABOVE, _BELOW = 318, 38, 20, 16
 
 
-def _box(x, y, width, lines, *, filled):
+def _box(x, y, width, lines, *, filled, size=15):
     """A box with one or two lines in it, the first of them bold where it is an answer."""
     middle = y + _ROW / 2 + 5 - 9.5 * (len(lines) - 1)
     shape = (
@@ -20,9 +25,9 @@ def _box(x, y, width, lines, *, filled):
         'stroke-opacity="0.5"/>'
     )
     text = "".join(
-        f'<text x="{x + width / 2}" y="{middle + 19 * j:.0f}" text-anchor="middle" font-size="15" '
-        f'font-weight="{600 if filled and j == 0 else 400}" fill="currentColor">{escape(line)}'
-        "</text>"
+        f'<text x="{x + width / 2}" y="{middle + 19 * j:.0f}" text-anchor="middle" '
+        f'font-size="{size}" font-weight="{600 if filled and j == 0 else 400}" '
+        f'fill="currentColor">{escape(line)}</text>'
         for j, line in enumerate(lines)
     )
     return shape + text
@@ -43,18 +48,12 @@ def _arrow(x1, y1, x2, y2, word, place):
     )
 
 
-def picture(questions, otherwise, label):
-    """Questions with their answers, as pairs of lists of lines, and what is left, as SVG."""
-    height = (len(questions) + 1) * (_ROW + _GAP)
-    parts = [
-        f'<div tabindex="0" role="region" aria-label="{escape(label)}" style="overflow-x:auto">'
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" role="img" '
-        f'aria-label="{escape(label)}, also in the table below" '
-        f'style="width:100%;min-width:620px;height:auto;color:inherit">'
-    ]
-    answer = 2 + _ASKED + _BETWEEN
+def _beside(questions, otherwise):
+    """Boxes and arrows with answers to the right, and how wide and high they are."""
+    answer, step = 2 + _ASKED + _BETWEEN, _ROW + _GAP
+    parts = []
     for row, (asked, answered) in enumerate(questions):
-        y = 2 + row * (_ROW + _GAP)
+        y = 2 + row * step
         middle, below = y + _ROW // 2, y + _ROW
         parts += [
             _box(2, y, _ASKED, asked, filled=False),
@@ -63,9 +62,43 @@ def picture(questions, otherwise, label):
             _arrow(_ASKED // 2, below, _ASKED // 2, below + _GAP, "no",
                    (_ASKED // 2 + 16, below + 16)),
         ]  # fmt: skip
-    last = 2 + len(questions) * (_ROW + _GAP)
-    parts.append(_box(2, last, _ASKED, otherwise, filled=True))
-    return "".join([*parts, "</svg></div>"])
+    parts.append(_box(2, 2 + len(questions) * step, _ASKED, otherwise, filled=True))
+    return parts, answer + _ANSWERED + 2, (len(questions) + 1) * step
+
+
+def _below(questions, otherwise):
+    """The same with answers below."""
+    step = 2 * _ROW + _ABOVE + _BELOW
+    parts = []
+    for row, (asked, answered) in enumerate(questions):
+        y = 2 + row * step
+        below, answer, middle = y + _ROW, y + _ROW + _ABOVE, 2 + _BOX // 2
+        parts += [
+            _box(2, y, _BOX, asked, filled=False, size=13.5),
+            _arrow(middle, below, middle, answer, "yes", (middle + 18, below + 14)),
+            _box(2 + _INDENT, answer, _BOX, answered, filled=True, size=12.5),
+            # from where the box is no longer round
+            _arrow(22, below, 22, y + step, "no", (38, y + step - 5)),
+        ]
+    parts.append(_box(2, 2 + len(questions) * step, _BOX, otherwise, filled=True, size=13.5))
+    return parts, _BOX + _INDENT + 4, len(questions) * step + _ROW + 4
+
+
+def picture(questions, otherwise, label):
+    """Questions with their answers, as pairs of lists of lines, and what is left, as SVG.
+
+    Twice; the style sheet shows the one that the screen has room for.
+    """
+    return "".join(
+        f'<div class="decision-{name}"><svg xmlns="http://www.w3.org/2000/svg" '
+        f'viewBox="0 0 {width} {height}" role="img" '
+        f'aria-label="{escape(label)}, also in the table below" '
+        f'style="width:100%;height:auto;color:inherit">{"".join(parts)}</svg></div>'
+        for name, (parts, width, height) in (
+            ("wide", _beside(questions, otherwise)),
+            ("narrow", _below(questions, otherwise)),
+        )
+    )
 
 
 class DecisionPicture(SphinxDirective):

@@ -4,6 +4,7 @@ import ast
 import inspect
 import os
 import re
+import shlex
 import subprocess
 import sys
 
@@ -114,6 +115,13 @@ def test_dispatch_to_other_arrays():
 @pytest.mark.parametrize("command", COMMANDS)
 def test_commands_exist(command):
     check(command)
+
+
+def test_nothing_is_installed_from_an_index():
+    """The name is on none: a stranger could take it. What is installed is a file or a folder."""
+    installed = [shlex.split(each)[-1] for each in COMMANDS if "pip install" in each]
+    assert len(installed) >= 4
+    assert all(each.startswith(".") or each.endswith(".whl") for each in installed)
 
 
 @pytest.mark.parametrize(("page", "option"), OPTIONS)

@@ -76,6 +76,42 @@ def test_losses_are_those_of_the_results():
     assert stated == section.count("×") == 9
 
 
+def beside(choice):
+    """The sets on which a choice is slower, less and more accurate, and how many there are."""
+    own = [point for point in points() if point.choice == choice]
+    counted = (
+        sum(point.time > 1 for point in own),
+        len(own),
+        sum(point.error > 1.02 for point in own),
+        sum(point.error < 0.98 for point in own),
+    )
+    return tuple(map(str, counted))
+
+
+def test_wins_and_losses_are_counted_from_the_results():
+    rows = re.findall(
+        r"^\| (\w+(?: process| trees)?)\b.* \| on (\d+) of (\d+) sets \| (\d+) \| (\d+) \|$",
+        README,
+        flags=re.M,
+    )
+    assert {choice for choice, *_ in rows} == set(CHOICES)
+    assert len(rows) == len(CHOICES)
+    for choice, *counts in rows:
+        assert tuple(counts) == beside(choice)
+
+
+def test_seconds_are_those_of_the_results():
+    stated = re.search(
+        r"In seconds: ([\d.]+) to ([\d.]+) of one core .*? ([\d.]+) on two cores", README, re.S
+    )
+    ours = [
+        float(row["seconds"]) for row in tables("usual_choices") if row["contestant"] == "squareone"
+    ]
+    (letter,) = [row["fit"] for row in tables("classification") if row["set"] == "letter"]
+    seen = (f"{min(ours):.1f}", f"{max(ours):.1f}", f"{float(letter.removesuffix(' s')):.0f}")
+    assert stated.groups() == seen
+
+
 def figures(text):
     """What is off by how much, in a verdict or what is told of one."""
     spread = r" \(± [^)]*\)"
