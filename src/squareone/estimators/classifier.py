@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
@@ -355,6 +355,11 @@ n_features_in_, feature_names_in_
             raise ValueError(msg)
         found = stability_bound(diagnostics.residuals(record), record.alphas, kappa, delta)
         return float(found[0]) if found.size == 1 else found
+
+    def _travelling(self, question: str, args: tuple[Any, ...], named: dict[str, Any]) -> Self:
+        if question in ("predict_proba", "predict_log_proba"):
+            _ = self.calibration_  # fitted when it is first asked for
+        return super()._travelling(question, args, named)
 
     # --- files ---
 
