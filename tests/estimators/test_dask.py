@@ -355,8 +355,8 @@ def test_predictions_are_lazy_and_keep_their_model():
 @pytest.mark.parametrize("t", [1, 2])
 def test_intervals_are_lazy(solver, method, w, t):
     """The models without each row are written out, so that nobody needs the factorisation."""
-    settings = {"tol": 1e-10, **SETTINGS.get(solver, {"kernel": "linear", "solver": solver})}
-    settings |= {"alpha": 0.1} if "tol" in SETTINGS.get(solver, {}) else {}
+    settings = dict(SETTINGS.get(solver, {"kernel": "linear", "solver": solver}))
+    settings |= {"alpha": 0.1, "tol": 1e-10} if "tol" in settings else {}
     target = y if t == 1 else np.column_stack([y, X[:, 2] - 2.0 * y])
     model = RLSRegressor(**settings).fit(X, target, w)
     rows, reads = read_in_parts(new)

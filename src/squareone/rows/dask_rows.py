@@ -310,8 +310,8 @@ def _warn_of_unrecoverable(X: Any) -> None:
         return
     # a future is a key of the graph, or, with older versions of Dask, a value in it
     graph = dict(X.__dask_graph__())
-    keys = {getattr(value, "key", key) for key, value in graph.items()} | graph.keys()
-    keys = [key for key in keys if key in cluster.futures]
+    known = {getattr(value, "key", key) for key, value in graph.items()} | graph.keys()
+    keys = [key for key in known if key in cluster.futures]
     lost = cluster.run_on_scheduler(_without_recipe, keys=keys) if keys else 0
     if lost:
         warnings.warn(
