@@ -11,6 +11,7 @@ import time
 import warnings
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -777,9 +778,17 @@ class Losses(threading.Thread):
         self.join()
 
 
-def two_moments(seed, journal):
-    """Among those of an undisturbed fit, which has just been: it has read no fewer blocks."""
-    return np.sort(np.random.default_rng(seed).choice(Path(journal).stat().st_size, 2)) + 1
+@cache
+def blocks_read(solver, journal):
+    """By an undisturbed fit on the cluster; one that loses workers reads no fewer."""
+    Path(journal).write_bytes(b"")
+    fitted(solver, rows_of_recipe(journal=journal), y)
+    return Path(journal).stat().st_size
+
+
+def two_moments(seed, solver, journal):
+    """Two of those of a fit."""
+    return np.sort(np.random.default_rng(seed).choice(blocks_read(solver, journal), 2)) + 1
 
 
 def fits_with_losses(seeds, caplog, tmp_path):
@@ -805,11 +814,9 @@ def fits_with_losses(seeds, caplog, tmp_path):
         for seed in seeds:
             client.wait_for_workers(2)
             solver = ONE_PASS[seed % 2]
-            journal.write_bytes(b"")
-            fitted(solver, rows_of_recipe(journal=journal), y)
             with (
                 caplog.at_level(logging.WARNING, "squareone"),
-                Losses(journal, two_moments(seed, journal), kill_one),
+                Losses(journal, two_moments(seed, solver, journal), kill_one),
             ):
                 found = fitted(solver, rows_of_recipe(0.01, journal=journal), y)
             yield found, expected[solver]
@@ -913,12 +920,14 @@ def fits_without_nannies(seeds, caplog, tmp_path):
                 workers += there
                 client.wait_for_workers(4)
                 solver = ONE_PASS[seed % 2]
-                journal.write_bytes(b"")
-                fitted(solver, rows_of_recipe(journal=journal), y)
                 victims = list(np.random.default_rng(seed).choice(there, 2, replace=False))
                 with (
                     caplog.at_level(logging.WARNING, "squareone"),
-                    Losses(journal, two_moments(seed, journal), lambda v=victims: v.pop().kill()),
+                    Losses(
+                        journal,
+                        two_moments(seed, solver, journal),
+                        lambda v=victims: v.pop().kill(),
+                    ),
                 ):
                     found = fitted(solver, rows_of_recipe(0.01, journal=journal), y)
                 for each in victims:
