@@ -824,15 +824,19 @@ def fits_with_losses(seeds, caplog, tmp_path):
 
 @contextmanager
 def reserve(scheduler, client):
-    """A worker more, should all be away for long: under load a nanny may give its own up."""
+    """A worker more where fewer than two are there for ten seconds.
+
+    Now and then a nanny whose worker was killed begins no new one.
+    """
     over, more = threading.Event(), []
 
     def look():
-        empty = 0
+        few = 0
         while not over.wait(1.0):
-            empty = 0 if client.scheduler_info(n_workers=-1)["workers"] else empty + 1
-            if empty == 20:
+            few = few + 1 if len(client.scheduler_info(n_workers=-1)["workers"]) < 2 else 0
+            if few == 10:
                 more.append(alone(scheduler))
+                few = 0
 
     thread = threading.Thread(target=look, daemon=True)
     thread.start()
