@@ -805,11 +805,11 @@ def fits_with_losses(seeds, caplog, tmp_path):
     ):
 
         def kill_one():
-            # one that was just lost does not answer
-            there = list(client.run(os.getpid, on_error="ignore").values())
+            # of the nannies: whoever asks workers waits for one that was just lost
+            there = [each.pid for each in processes.workers.values() if each.pid]
             if there:
                 with suppress(ProcessLookupError):
-                    os.kill(int(there[0]), signal.SIGKILL)
+                    os.kill(there[0], signal.SIGKILL)
 
         for seed in seeds:
             client.wait_for_workers(2)
@@ -924,18 +924,16 @@ def fits_without_nannies(seeds, caplog, tmp_path):
                 workers += there
                 client.wait_for_workers(4)
                 solver = ONE_PASS[seed % 2]
-                victims = list(np.random.default_rng(seed).choice(there, 2, replace=False))
+                lost = np.random.default_rng(seed).choice(there, 2, replace=False)
+                victims, moments = list(lost), two_moments(seed, solver, journal)
                 with (
                     caplog.at_level(logging.WARNING, "squareone"),
-                    Losses(
-                        journal,
-                        two_moments(seed, solver, journal),
-                        lambda v=victims: v.pop().kill(),
-                    ),
+                    Losses(journal, moments, lambda v=victims: v.pop().kill()),
                 ):
                     found = fitted(solver, rows_of_recipe(0.01, journal=journal), y)
-                for each in victims:
+                for each in lost:  # one that is not waited for may seem to be there
                     each.kill()
+                    each.wait()
                 yield found, expected[solver]
         finally:
             for each in workers:
