@@ -79,7 +79,7 @@ test-gpu: $(VENV_TORCH)/.stamp ## the same on a GPU
 	$(VENV_TORCH)/bin/python -m pytest -m "not slow and not thorough" --device cuda $(TORCH_TESTS) $(PYTEST_ARGS)
 
 # Tests of what versions of the libraries may change.
-MINIMUM_TESTS := tests/laws $(addprefix tests/estimators/test_,sklearn_checks.py good_input.py files.py rows.py streaming.py hierarchical.py) tests/tables
+MINIMUM_TESTS := tests/laws $(addprefix tests/estimators/test_,sklearn_checks.py good_input.py files.py rows.py streaming.py hierarchical.py dask.py) tests/tables
 
 test-minimum: $(VENV_MINIMUM)/.stamp ## the laws and most tests of estimators on the oldest supported versions
 	$(ONE_THREAD) $(VENV_MINIMUM)/bin/python -m pytest -n $(WORKERS) -m "not slow and not thorough" $(MINIMUM_TESTS) $(PYTEST_ARGS)

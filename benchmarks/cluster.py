@@ -17,7 +17,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -41,7 +41,7 @@ from squareone.rows.block_sums import ARITY, group_rows
 
 D, M, NAMES = 20, 1000, [f"x{i}" for i in range(20)]
 RESULTS = Path(__file__).parent / "results"
-# What was measured: lines of a table.
+# What was measured in the case at hand: lines of a table.
 _TABLE: list[str] = []
 
 
@@ -56,30 +56,49 @@ def main(arguments: list[str] | None = None) -> None:
     _say(
         f"{options.rows:,} rows, {options.workers} workers with one thread, {os.cpu_count()} cores"
     )
-    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else float("nan")
-    _TABLE.clear()
+    sections = _sections(options.output)
     with tempfile.TemporaryDirectory() as folder:
         for name in options.only:
+            _TABLE.clear()
+            load = os.getloadavg()[0] if hasattr(os, "getloadavg") else float("nan")
             CASES[name](options.rows, options.workers, Path(folder))
+            sections[name] = _section(name, options, load)
             # what is known stays known if a later case fails
-            options.output.write_text(_page(options, load), encoding="utf-8")
+            options.output.write_text(_page(sections), encoding="utf-8")
 
 
-def _page(options: argparse.Namespace, load: float) -> str:
-    only = "" if options.only == list(CASES) else f" --only {' '.join(options.only)}"
-    command = f"python -m benchmarks.cluster --rows {options.rows} --workers {options.workers}"
+def _sections(page: Path) -> dict[str, str]:
+    """What is on the page of earlier cases, by their names."""
+    if not page.exists():
+        return {}
+    parts = page.read_text(encoding="utf-8").split("\n## ")[1:]
+    return {part.split("\n", 1)[0]: part.split("\n", 1)[1].strip("\n") for part in parts}
+
+
+def _section(name: str, options: argparse.Namespace, load: float) -> str:
+    command = (
+        f"python -m benchmarks.cluster --rows {options.rows} --workers {options.workers} "
+        f"--only {name}"
+    )
     versions = ", ".join(
         f"{module.__name__} {module.__version__}" for module in (np, scipy, pd, dask, distributed)
     )
     about = [
-        f"`{command}{only}`: one run, worker processes of one thread each on a machine with",
-        f"{os.cpu_count()} cores, load {load:.1f} at the start.",
+        f"`{command}`: {os.cpu_count()} cores, load {load:.1f} at the start.",
         f"Python {platform.python_version()}, {versions}.",
-        "Seconds of the clock, and MiB of memory; the client's BLAS has two threads.",
     ]
     head = "| work | this | against | ratio | to reach | met | note |"
     rule = "| --- | --- | --- | --- | --- | --- | --- |"
-    return "\n".join(["# Fits on worker processes", "", *about, "", head, rule, *_TABLE, ""])
+    return "\n".join([*about, "", head, rule, *_TABLE])
+
+
+def _page(sections: dict[str, str]) -> str:
+    about = [
+        "Each section is one run, with worker processes of one thread each. Seconds of the clock,",
+        "and MiB of memory; the client's BLAS has two threads.",
+    ]
+    known = [f"## {name}\n\n{sections[name]}\n" for name in CASES if name in sections]
+    return "\n".join(["# Fits on worker processes", "", *about, "", *known])
 
 
 def rectangle(n: int, workers: int, folder: Path) -> None:
@@ -154,23 +173,29 @@ def krylov(n: int, workers: int, folder: Path) -> None:
 
 
 def lost_worker(n: int, workers: int, folder: Path) -> None:
-    """A fit that loses one of its workers halfway, with a nanny that begins it anew, and without.
+    """A fit that loses one of its workers halfway, which a nanny begins anew."""
+    _lose_a_worker(n, folder, _cluster(workers), "with a nanny", 2.0)
 
-    Without one a single worker of two is left.
-    """
+
+def lost_for_good(n: int, workers: int, folder: Path) -> None:
+    """The same without a nanny: a single worker of two is left."""
+    _lose_a_worker(n, folder, _without_nannies(workers), "without a nanny", 2.6)
+
+
+def _lose_a_worker(
+    n: int, folder: Path, cluster: AbstractContextManager[Client], how: str, limit: float
+) -> None:
     rows = _parquet(n, folder)
-    for nanny, limit in ((True, 2.0), (False, 2.6)):
-        with _cluster(workers) if nanny else _without_nannies(workers) as client:
-            _fit(rows.frame.partitions[:2], rows.y[: 2 * rows.part])
-            undisturbed, whole = _timed(lambda: _fit(rows.frame, rows.y))
-            victim = next(iter(client.run(os.getpid).values()))
-            killing = threading.Timer(undisturbed / 2, os.kill, (victim, signal.SIGKILL))
-            killing.start()
-            disturbed, model = _timed(lambda: _fit(rows.frame, rows.y))
-            killing.join()
-        equal = bool((whole.dual_coef_ == model.dual_coef_).all())
-        name = f"a worker lost halfway, with{'' if nanny else 'out'} a nanny"
-        _line(name, disturbed, undisturbed, limit, f"equal bits: {equal}")
+    with cluster as client:
+        _fit(rows.frame.partitions[:2], rows.y[: 2 * rows.part])
+        undisturbed, whole = _timed(lambda: _fit(rows.frame, rows.y))
+        victim = next(iter(client.run(os.getpid).values()))
+        killing = threading.Timer(undisturbed / 2, os.kill, (victim, signal.SIGKILL))
+        killing.start()
+        disturbed, model = _timed(lambda: _fit(rows.frame, rows.y))
+        killing.join()
+    equal = bool((whole.dual_coef_ == model.dual_coef_).all())
+    _line(f"a worker lost halfway, {how}", disturbed, undisturbed, limit, f"equal bits: {equal}")
 
 
 def scale(n: int, workers: int, folder: Path) -> None:
@@ -350,6 +375,7 @@ CASES: dict[str, Callable[[int, int, Path], None]] = {
     "linear": linear,
     "krylov": krylov,
     "lost": lost_worker,
+    "lost-for-good": lost_for_good,
     "scale": scale,
 }
 

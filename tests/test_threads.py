@@ -54,6 +54,42 @@ def test_for_each_uses_threads_and_gives_blas_back():
     assert blas_threads() == before
 
 
+@pytest.mark.parametrize("last", ["the first", "another"])
+def test_any_thread_may_hold_blas_at_one(last, monkeypatch):
+    """Not only the first that did, as threadpoolctl has it; and any may be the last to leave."""
+    monkeypatch.setattr(joblib, "cpu_count", lambda: 2)
+    before = blas_threads()
+    threads._one_thread_blas._set([2] * len(BLAS.lib_controllers))
+    try:
+        assert set(blas_threads()) == {2}
+        inside, leave, found = threading.Event(), threading.Event(), []
+
+        def hold():
+            with threads.one_core():
+                found.extend(blas_threads())
+                inside.set()
+                leave.wait(10)
+
+        other = threading.Thread(target=hold)
+        with threads.one_thread():
+            other.start()
+            inside.wait(10)
+            if last == "the first":
+                leave.set()
+                other.join()
+        leave.set()
+        other.join()
+        assert set(found) == {1}
+        assert set(blas_threads()) == {2}
+        alone = threading.Thread(target=hold)
+        alone.start()
+        alone.join()
+        assert set(found) == {1}
+        assert set(blas_threads()) == {2}
+    finally:
+        threads._one_thread_blas._set(before)
+
+
 @pytest.mark.usefixtures("two_threads")
 @pytest.mark.parametrize("failure", [ValueError, KeyboardInterrupt])
 def test_a_failure_stops_the_others_and_gives_blas_back(failure):

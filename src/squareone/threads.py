@@ -66,7 +66,12 @@ class _OneThreadBlas(AbstractContextManager[None]):
     def _set(self, limits: list[int]) -> None:
         # by the libraries themselves: a limiter of threadpoolctl takes as long as ten updates
         for library, limit in zip(self._blas(), limits, strict=True):
+            # since threadpoolctl 3.8 the first thread that sets a limit of OpenBLAS is the only one
+            # that can; here they take turns, and whoever leaves last need not be the first
+            free = getattr(library, "clear_controlling_thread", lambda force: None)
+            free(force=True)
             library.set_num_threads(limit)
+            free(force=True)
 
     def after_fork(self) -> None:
         """A child inherits the counts of threads that do not exist in it: start afresh."""

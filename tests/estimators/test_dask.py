@@ -9,11 +9,13 @@ import sys
 import threading
 import time
 import warnings
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 
+import cloudpickle
 import numpy as np
 import pandas as pd
 import pytest
@@ -100,6 +102,23 @@ def array(chunks=170):
 
 def frame(parts=6):
     return dd.from_pandas(pd.DataFrame(X, columns=names), npartitions=parts)
+
+
+#: Shapes of the blocks that were read, also by workers in this process: a name of a module, since
+#: what a function encloses is copied on its way to them.
+READS = []
+
+
+def counted(block):
+    READS.append(block.shape)
+    return block
+
+
+def read_in_parts(rows, length=30):
+    """A Dask array of ``rows`` (m, d) in chunks, and a list that fills as these are read."""
+    READS.clear()
+    parts = da.from_array(rows, chunks=(length, rows.shape[1]))
+    return parts.map_blocks(counted, meta=rows[:0]), READS
 
 
 def fitted(solver, rows, y=y, w=None, estimator=RLSRegressor, **more):
@@ -205,14 +224,8 @@ def test_products_of_krylov_in_one_pass(w):
 )
 def test_rows_are_not_read_for_every_product(scheduler, cluster):
     """Workers hold them as they are multiplied; a chunk is read by the first passes alone."""
-    reads = []
-
-    def counted(block):
-        reads.append(block.shape)
-        return block
-
     wide = np.random.default_rng(0).standard_normal((n, 40)) * np.logspace(0, -2, 40)
-    rows = da.from_array(wide, chunks=(110, 40)).map_blocks(counted, meta=wide[:0])
+    rows, reads = read_in_parts(wide, 110)
     passes = []
     with dask.config.set(scheduler=cluster if scheduler == "distributed" else "threads"):
         for alpha in (10.0, 1e-3):
@@ -221,18 +234,12 @@ def test_rows_are_not_read_for_every_product(scheduler, cluster):
             reads.clear()
     (few, first), (many, second) = passes
     assert many > 2 * few
-    assert second == first < few
+    assert 0 < second == first < few
 
 
 def test_what_leave_one_out_needs_of_a_linear_model_is_made_once(cluster):
     """Rows along the axes: for every look at λ and the errors in the end."""
-    reads = []
-
-    def counted(block):
-        reads.append(block.shape)
-        return block
-
-    rows = array(110).map_blocks(counted, meta=X[:0])
+    rows, reads = read_in_parts(X, 110)
     expected = fitted("gram", stream())
     with dask.config.set(scheduler="threads"):
         fitted("gram", rows)
@@ -240,7 +247,7 @@ def test_what_leave_one_out_needs_of_a_linear_model_is_made_once(cluster):
     reads.clear()
     with dask.config.set(scheduler=cluster):
         assert_equal_bits(fitted("gram", rows), expected)
-    assert len(reads) <= one_by_one - 2 * 10
+    assert 0 < len(reads) <= one_by_one - 10
 
 
 def test_what_is_kept_is_counted(cluster):
@@ -340,6 +347,102 @@ def test_predictions_are_lazy_and_keep_their_model():
     assert_allclose(values.compute(), expected[0], rtol=1e-10)
     assert_allclose(interval.compute(), expected[1], rtol=1e-8)
     assert_allclose(deviations.compute(), expected[2], rtol=1e-6)
+
+
+@pytest.mark.costly
+@pytest.mark.parametrize("solver", [*SETTINGS, "spectral", "cholesky", "svd"])
+@pytest.mark.parametrize("method", ["jackknife+", "minmax", "jackknife", "adaptive"])
+@pytest.mark.parametrize("w", [None, weights], ids=["unweighted", "weighted"])
+@pytest.mark.parametrize("t", [1, 2])
+def test_intervals_are_lazy(solver, method, w, t):
+    """The models without each row are written out, so that nobody needs the factorisation."""
+    settings = dict(SETTINGS.get(solver, {"kernel": "linear", "solver": solver}))
+    settings |= {"alpha": 0.1, "tol": 1e-10} if "tol" in settings else {}
+    target = y if t == 1 else np.column_stack([y, X[:, 2] - 2.0 * y])
+    model = RLSRegressor(**settings).fit(X, target, w)
+    rows, reads = read_in_parts(new)
+    asked = {"method": method, "coverage": 0.8, "loo_rows": 200, "bounds": (-30.0, 30.0)}
+    lazy = model.predict_interval(rows, **asked)
+    assert reads == []
+    assert lazy.shape == ((70, 2) if t == 1 else (70, 2, 2))
+    expected = model.predict_interval(new, **asked)
+    assert_allclose(lazy.compute(), expected, rtol=1e-6, atol=1e-7)
+    assert reads
+
+
+def test_intervals_of_rows_that_are_centers():
+    """These take their centers with them: here every row that is left out does."""
+    model = RLSRegressor(Gaussian(1.5), 0.1, solver="rectangle", centers=X[:60]).fit(X[:80], y[:80])
+    rows, reads = read_in_parts(new)
+    lazy = model.predict_interval(rows)
+    assert reads == []
+    assert_allclose(lazy.compute(), model.predict_interval(new), rtol=1e-7)
+
+
+def test_intervals_whose_models_are_too_large_are_made_here(monkeypatch):
+    monkeypatch.setattr("squareone.fitting.intervals._MOST_FUNCTION_BYTES", 100.0)
+    model = fitted("gram", X)
+    rows, reads = read_in_parts(new)
+    made = model.predict_interval(rows)
+    assert len(reads) == 3
+    assert_allclose(made.compute(), model.predict_interval(new), rtol=1e-9)
+
+
+@pytest.mark.parametrize("method", ["predict", "predict_proba", "decision_function"])
+def test_what_goes_to_workers_knows_none_of_the_rows(method):
+    many = np.tile(X, (20, 1))
+    found = []
+    for rows in (X, many):
+        labels = np.resize(two, len(rows))
+        model = RLSClassifier("linear", solver="gram").fit(rows, labels)
+        graph = dict(getattr(model, method)(array()).__dask_graph__())
+        found.append(len(cloudpickle.dumps(graph)))
+    assert abs(found[1] - found[0]) < 1000
+
+
+def test_bounds_of_intervals_are_checked_here():
+    model = fitted("gram", X)
+    with pytest.raises(ValueError, match="targets the model was fitted to lie outside"):
+        model.predict_interval(array(), bounds=(0.0, 0.1))
+    with pytest.raises(ValueError, match="coverage=2"):
+        model.predict_interval(array(), 2)
+
+
+# --- what there is of every row of the fit ---
+
+
+@pytest.mark.parametrize("solver", ONE_PASS)
+@pytest.mark.parametrize("w", [None, np.abs(weights) + 0.1], ids=["unweighted", "weighted"])
+@pytest.mark.parametrize("scheduler", ["threads", "distributed"])
+def test_left_out_predictions_are_computed_where_rows_are(
+    solver, w, scheduler, monkeypatch, cluster
+):
+    """In the chunks of X, once they are asked for; rows that are centers take these along."""
+    monkeypatch.setattr("squareone.solvers.few_centers.rectangle.KEPT_BYTES", 0)
+    target = np.column_stack([y, X[:, 2] - 2.0 * y])
+    settings = {"alpha": [0.01, 1.0], "alpha_per_target": True}
+    monkeypatch.setattr("squareone.fitting.result._needs_left_out", lambda problem: False)
+    monkeypatch.setattr("squareone.fitting.result._negligible", lambda problem: False)
+    expected = fitted(solver, X, target, w, **settings).loo_predictions_
+    rows, reads = read_in_parts(X)
+    with dask.config.set(scheduler=cluster if scheduler == "distributed" else "threads"):
+        model = fitted(solver, rows, target, w, **settings)
+        vars(model._record).pop("leave_one_out_values", None)
+        reads.clear()
+        lazy = model.loo_predictions_
+        assert reads == []
+        assert lazy.chunks == (rows.chunks[0], (2,))
+        assert_allclose(lazy.compute(), expected, rtol=1e-8)
+        assert reads
+        assert_allclose(model.loo_residuals_, target - expected, rtol=0, atol=1e-8)
+
+
+def test_left_out_predictions_that_are_known_are_lazy_too():
+    expected = fitted("gram", X, two, weights, estimator=RLSClassifier)
+    found = fitted("gram", array(), two, weights, estimator=RLSClassifier)
+    assert found.loo_predictions_.chunks == array().chunks[:1]
+    assert_allclose(found.loo_predictions_.compute(), expected.loo_predictions_, rtol=1e-9)
+    assert isinstance(found.fit(X, two).loo_predictions_, np.ndarray)
 
 
 def test_predictions_of_unknown_and_empty_chunks():
@@ -530,7 +633,8 @@ def test_targets_may_be_large(cluster):
     """They are sent with the tasks, as they have to be for tasks to be made again."""
     small = {"distributed.admin.large-graph-warning-threshold": "1kB"}
     with dask.config.set(scheduler=cluster), dask.config.set(small):
-        assert_equal_bits(fitted("rectangle", array()), fitted("rectangle", X))
+        found = fitted("rectangle", array())
+    assert_equal_bits(found, fitted("rectangle", X))
 
 
 def test_two_fits_at_once(cluster):
@@ -632,31 +736,64 @@ def test_a_checkpoint_goes_on_elsewhere(interrupted_in, tmp_path, monkeypatch):
 # --- worker processes, and their ends ---
 
 
-def made(number, delay):
+def made(number, delay, journal=None):
+    """A block, and a byte more in the journal."""
+    if journal is not None:
+        with Path(journal).open("ab") as file:
+            file.write(b".")
     time.sleep(delay)
     return np.random.default_rng(number).standard_normal((20, d))
 
 
-def rows_of_recipe(delay=0.0, blocks=55):
-    parts = [dask.delayed(made)(i, delay) for i in range(blocks)]
+def rows_of_recipe(delay=0.0, blocks=55, journal=None):
+    parts = [dask.delayed(made)(i, delay, journal) for i in range(blocks)]
     return da.concatenate([da.from_delayed(each, (20, d), dtype=float) for each in parts])
 
 
-def killed_at_random(client, stop, seed):
-    """SIGKILL of a worker, twice, at random times."""
-    draw = np.random.default_rng(seed)
-    for _ in range(2):
-        if stop.wait(draw.uniform(0.1, 0.6)):
-            return
-        # one that was just lost does not answer
-        there = list(client.run(os.getpid, on_error="ignore").values())
-        if there:
-            with suppress(ProcessLookupError):
-                os.kill(int(draw.choice(there)), signal.SIGKILL)
+class Losses(threading.Thread):
+    """Calls ``kill`` when blocks have been read as often as ``moments`` say, ascending.
+
+    However fast or slow the machine is, a worker is lost in the middle of the fit.
+    """
+
+    def __init__(self, journal, moments, kill):
+        super().__init__(daemon=True)
+        self._journal, self._moments, self._kill = Path(journal), list(moments), kill
+        self._over = threading.Event()
+
+    def run(self):
+        for moment in self._moments:
+            while self._journal.stat().st_size < moment:
+                if self._over.wait(0.005):
+                    return
+            self._kill()
+
+    def __enter__(self):
+        self._journal.write_bytes(b"")
+        self.start()
+        return self
+
+    def __exit__(self, *error):
+        self._over.set()
+        self.join()
 
 
-def fits_with_losses(seeds, caplog):
+@cache
+def blocks_read(solver, journal):
+    """By an undisturbed fit on the cluster; one that loses workers reads no fewer."""
+    Path(journal).write_bytes(b"")
+    fitted(solver, rows_of_recipe(journal=journal), y)
+    return Path(journal).stat().st_size
+
+
+def two_moments(seed, solver, journal):
+    """Two of those of a fit."""
+    return np.sort(np.random.default_rng(seed).choice(blocks_read(solver, journal), 2)) + 1
+
+
+def fits_with_losses(seeds, caplog, tmp_path):
     """Fits of which workers are lost, and those that nothing happened to."""
+    journal = tmp_path / "blocks"
     expected = {solver: fitted(solver, rows_of_recipe(), y) for solver in ONE_PASS}
     with (
         dask.config.set({"distributed.scheduler.allowed-failures": 20}),
@@ -664,30 +801,65 @@ def fits_with_losses(seeds, caplog):
             n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=60
         ) as processes,
         distributed.Client(processes) as client,
+        reserve(processes.scheduler_address, client),
     ):
+
+        def kill_one():
+            # of the nannies: whoever asks workers waits for one that was just lost
+            there = [each.pid for each in processes.workers.values() if each.pid]
+            if there:
+                with suppress(ProcessLookupError):
+                    os.kill(there[0], signal.SIGKILL)
+
         for seed in seeds:
             client.wait_for_workers(2)
-            stop = threading.Event()
-            killer = threading.Thread(target=killed_at_random, args=(client, stop, seed))
             solver = ONE_PASS[seed % 2]
-            with caplog.at_level(logging.WARNING, "squareone"):
-                killer.start()
-                found = fitted(solver, rows_of_recipe(0.02), y)
-                stop.set()
-                killer.join()
+            with (
+                caplog.at_level(logging.WARNING, "squareone"),
+                Losses(journal, two_moments(seed, solver, journal), kill_one),
+            ):
+                found = fitted(solver, rows_of_recipe(0.01, journal=journal), y)
             yield found, expected[solver]
 
 
+@contextmanager
+def reserve(scheduler, client):
+    """A worker more where fewer than two are there for ten seconds.
+
+    Now and then a nanny whose worker was killed begins no new one.
+    """
+    over, more = threading.Event(), []
+
+    def look():
+        few = 0
+        while not over.wait(1.0):
+            few = few + 1 if len(client.scheduler_info(n_workers=-1)["workers"]) < 2 else 0
+            if few == 10:
+                more.append(alone(scheduler))
+                few = 0
+
+    thread = threading.Thread(target=look, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+        for each in more:
+            each.kill()
+            each.wait()
+
+
 @pytest.mark.thorough
-def test_a_lost_worker_is_no_matter(caplog):
-    for found, expected in fits_with_losses(range(2), caplog):
+def test_a_lost_worker_is_no_matter(caplog, tmp_path):
+    for found, expected in fits_with_losses(range(2), caplog, tmp_path):
         assert_equal_bits(found, expected)
     assert any("was lost" in record.message for record in caplog.records)
 
 
 @pytest.mark.slow
-def test_workers_that_are_lost_at_ten_random_times(caplog):
-    for found, expected in fits_with_losses(range(2, 12), caplog):
+def test_workers_that_are_lost_at_ten_random_times(caplog, tmp_path):
+    for found, expected in fits_with_losses(range(2, 12), caplog, tmp_path):
         assert_equal_bits(found, expected)
 
 
@@ -735,8 +907,9 @@ def test_what_workers_keep_is_made_again(monkeypatch):
     assert_array_equal(found.intercept_, expected.intercept_)
 
 
-def fits_without_nannies(seeds, caplog):
+def fits_without_nannies(seeds, caplog, tmp_path):
     """Two of four workers are killed at random times in every fit; then two new ones come."""
+    journal = tmp_path / "blocks"
     expected = {solver: fitted(solver, rows_of_recipe(), y) for solver in ONE_PASS}
     workers = []
     with (
@@ -747,15 +920,20 @@ def fits_without_nannies(seeds, caplog):
         try:
             for seed in seeds:
                 there = [each for each in workers if each.poll() is None]
-                new = [alone(scheduler.scheduler_address) for _ in range(4 - len(there))]
-                workers += new
+                there += [alone(scheduler.scheduler_address) for _ in range(4 - len(there))]
+                workers += there
                 client.wait_for_workers(4)
-                draw = np.random.default_rng(seed)
-                for victim in draw.choice(there + new, 2, replace=False):
-                    threading.Timer(draw.uniform(0.1, 0.8), victim.kill).start()
                 solver = ONE_PASS[seed % 2]
-                with caplog.at_level(logging.WARNING, "squareone"):
-                    found = fitted(solver, rows_of_recipe(0.04), y)
+                lost = np.random.default_rng(seed).choice(there, 2, replace=False)
+                victims, moments = list(lost), two_moments(seed, solver, journal)
+                with (
+                    caplog.at_level(logging.WARNING, "squareone"),
+                    Losses(journal, moments, lambda v=victims: v.pop().kill()),
+                ):
+                    found = fitted(solver, rows_of_recipe(0.01, journal=journal), y)
+                for each in lost:  # one that is not waited for may seem to be there
+                    each.kill()
+                    each.wait()
                 yield found, expected[solver]
         finally:
             for each in workers:
@@ -764,15 +942,15 @@ def fits_without_nannies(seeds, caplog):
 
 
 @pytest.mark.thorough
-def test_two_workers_of_four_are_lost_for_good(caplog):
-    for found, expected in fits_without_nannies(range(2), caplog):
+def test_two_workers_of_four_are_lost_for_good(caplog, tmp_path):
+    for found, expected in fits_without_nannies(range(2), caplog, tmp_path):
         assert_equal_bits(found, expected)
     assert any("was lost" in record.message for record in caplog.records)
 
 
 @pytest.mark.slow
-def test_workers_without_a_nanny_are_lost_at_ten_random_times(caplog):
-    for found, expected in fits_without_nannies(range(2, 12), caplog):
+def test_workers_without_a_nanny_are_lost_at_ten_random_times(caplog, tmp_path):
+    for found, expected in fits_without_nannies(range(2, 12), caplog, tmp_path):
         assert_equal_bits(found, expected)
 
 
@@ -812,7 +990,35 @@ def test_a_worker_holds_what_the_plan_counts(monkeypatch):
 
 
 @pytest.mark.thorough
-def test_workers_without_a_nanny(caplog):
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc says what a process has had")
+def test_sums_that_wait_for_others_are_few(monkeypatch):
+    """Of 48 groups: each is added as soon as those before it are."""
+    monkeypatch.setattr(block_sums, "_MOST_ROWS", 1024)
+    monkeypatch.setattr(block_sums, "_FEWEST_ROWS", 1024)
+
+    def part(seed):
+        return np.random.default_rng(seed).standard_normal((1024, d))
+
+    blocks = [dask.delayed(part)(seed) for seed in range(48)]
+    rows = da.concatenate([da.from_delayed(b, (1024, d), dtype=float) for b in blocks])
+    target = np.random.default_rng(0).standard_normal(48 * 1024)
+    model = RLSRegressor(Gaussian(1.0), 1.0, centers=1500, solver="rectangle", keep_factor=False)
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=60
+        ) as processes,
+        distributed.Client(processes) as client,
+    ):
+        model.fit(rows[: 8 * 1024], target[: 8 * 1024])
+        idle = client.run(_peak_bytes, reset=True)
+        model.fit(rows, target)
+        peaks = client.run(_peak_bytes)
+    counted = worker_bytes(model.plan_.task, "rectangle", 1, 8.0 * 1024 * d)
+    assert max(peaks[each] - idle[each] for each in idle) <= 1.1 * counted
+
+
+@pytest.mark.thorough
+def test_workers_without_a_nanny(caplog, tmp_path):
     """One is lost for good, and another is stopped for a while: it is slow, and no more."""
     expected = fitted("rectangle", rows_of_recipe(), y)
     with distributed.LocalCluster(
@@ -822,12 +1028,20 @@ def test_workers_without_a_nanny(caplog):
         try:
             with distributed.Client(scheduler) as client:
                 client.wait_for_workers(3)
-                threading.Timer(0.3, workers[0].kill).start()
-                threading.Timer(0.4, workers[1].send_signal, [signal.SIGSTOP]).start()
-                threading.Timer(1.5, workers[1].send_signal, [signal.SIGCONT]).start()
-                with caplog.at_level(logging.WARNING, "squareone"):
-                    found = fitted("rectangle", rows_of_recipe(0.02), y)
+
+                def kill_and_stop():
+                    workers[0].kill()
+                    workers[1].send_signal(signal.SIGSTOP)
+                    threading.Timer(1.5, workers[1].send_signal, [signal.SIGCONT]).start()
+
+                journal = tmp_path / "blocks"
+                with (
+                    caplog.at_level(logging.WARNING, "squareone"),
+                    Losses(journal, [15], kill_and_stop),
+                ):
+                    found = fitted("rectangle", rows_of_recipe(0.02, journal=journal), y)
                 assert_equal_bits(found, expected)
+            assert "was lost" in caplog.text
         finally:
             for each in workers:
                 each.kill()

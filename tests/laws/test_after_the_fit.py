@@ -12,7 +12,7 @@ from sklearn.gaussian_process.kernels import RBF
 from squareone import RLSRegressor
 from squareone.centers import Given
 from squareone.errors import ScaleError
-from squareone.fitting.diagnostics import _left_out_rows
+from squareone.fitting.intervals import _left_out_rows
 from squareone.kernels import Gaussian, Linear
 from squareone.solvers.registry import SOLVERS as REGISTRY
 from tests.laws.cases import (

@@ -148,8 +148,8 @@ def test_many_texts_are_the_commonest(monkeypatch):
     often = draw.uniform(size=n) < 0.5
     words = np.where(
         often,
-        "often " + draw.integers(0, 9, n).astype(str),
-        "seldom " + draw.integers(0, 99, n).astype(str),
+        [f"often {number}" for number in draw.integers(0, 9, n)],
+        [f"seldom {number}" for number in draw.integers(0, 99, n)],
     )
     many = pd.DataFrame({"word": words, "x": draw.normal(size=n)})
     encoder = TableEncoder(max_levels=5).fit(dd.from_pandas(many, npartitions=6), y)

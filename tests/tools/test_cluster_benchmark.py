@@ -18,16 +18,23 @@ def test_cases_that_share_a_folder_have_the_same_rows(tmp_path):
 
 
 def test_what_was_measured_is_a_page(tmp_path, monkeypatch):
+    """With a section for each case, which another run of this case replaces."""
+    seconds = iter([3.0, 5.0, 7.0])
+
     def case(n, workers, folder):
-        cluster._line("work", 3.0, 2.0, 1.25, "a note")
+        cluster._line("work", next(seconds), 2.0, 1.25, "a note")
         cluster._line("other work", 3.0, 2.0, None, "no target")
 
-    monkeypatch.setattr(cluster, "CASES", {"case": case})
-    for _ in range(2):
-        cluster.main(["--rows", "100", "--output", str(tmp_path / "cluster.md")])
+    monkeypatch.setattr(cluster, "CASES", {"first": case, "second": case})
+    output = ["--output", str(tmp_path / "cluster.md")]
+    cluster.main(["--rows", "100", *output])
+    cluster.main(["--rows", "200", "--only", "first", *output])
     page = (tmp_path / "cluster.md").read_text()
-    assert "`python -m benchmarks.cluster --rows 100 --workers 2`" in page
-    assert "| work | 3.00 | 2.00 | 1.50 | 1.25 | no | a note |\n" in page
-    assert page.count("| other work | 3.00 | 2.00 | 1.50 |  |  | no target |") == 1
-    assert f"numpy {np.__version__}" in page
+    first, second = page.split("\n## ")[1:]
+    assert "`python -m benchmarks.cluster --rows 200 --workers 2 --only first`" in first
+    assert "`python -m benchmarks.cluster --rows 100 --workers 2 --only second`" in second
+    assert "| work | 7.00 | 2.00 | 3.50 | 1.25 | no | a note |\n" in first
+    assert "| work | 5.00 | 2.00 | 2.50 | 1.25 | no | a note |\n" in second
+    assert page.count("| other work | 3.00 | 2.00 | 1.50 |  |  | no target |") == 2
+    assert f"numpy {np.__version__}" in first
     assert str(tmp_path) not in page

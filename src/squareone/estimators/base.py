@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from abc import abstractmethod
 from contextlib import nullcontext
+from copy import copy
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -22,6 +23,7 @@ from ..fitting.procedure import fit, plan_of
 from ..fitting.progress import fit_progress
 from ..fitting.request import FitRequest, KernelSearch
 from ..fitting.result import FitResult, without_computing
+from ..fitting.travelling_record import TravellingRecord
 from ..kernels import Gaussian, Kernel
 from ..kernels.names import BY_NAME
 from ..models import Hyperplane
@@ -52,6 +54,9 @@ class RegularisedLeastSquares(FittedEstimator):
     """The common part of the estimators; not for use by itself."""
 
     set_callbacks = set_callbacks
+
+    #: Rows of the chunks of a collection of Dask that was fitted to.
+    _chunk_lengths: tuple[int, ...] | None = None
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "kernel": [StrOptions({"auto", *BY_NAME}), Kernel],
@@ -258,6 +263,7 @@ class RegularisedLeastSquares(FittedEstimator):
     # --- what was learned ---
 
     def _remember(self, request: FitRequest, record: FitResult, plan: Plan) -> None:
+        self._chunk_lengths = getattr(request.X, "chunk_lengths", None)
         self._show(record, plan)
 
     def _show(self, record: FitResult, plan: Plan) -> None:
@@ -284,6 +290,12 @@ class RegularisedLeastSquares(FittedEstimator):
 
     def _recorded(self) -> FitResult:
         return super()._recorded()
+
+    def _travelling(self, question: str, args: tuple[Any, ...], named: dict[str, Any]) -> Self:
+        """A copy that answers a question about new rows elsewhere, and has little beside."""
+        own = copy(self)
+        own._record = TravellingRecord.of(self._recorded())
+        return own
 
     def _place(self) -> Place:
         found = getattr(self, "_record", None)
@@ -380,8 +392,15 @@ class RegularisedLeastSquares(FittedEstimator):
 
     @property
     def loo_predictions_(self) -> Array:
-        """Prediction (decision values for classifiers) at each row of the fit without that row."""
+        """Prediction (decision values for classifiers) at each row of the fit without that row.
+
+        A lazy Dask array after a fit to a collection of Dask.
+        """
         record = self._recorded()
+        if self._chunk_lengths is not None:
+            from .lazy_predictions import left_out  # imported late: Dask is an extra
+
+            return left_out(record, self._chunk_lengths)
         return follow_rows_of_fit(self, record.targets.shaped(record.leave_one_out_values))
 
     @follows_rows

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from sklearn.utils._param_validation import StrOptions
 
@@ -291,6 +291,11 @@ n_features_in_, feature_names_in_
         True
         """
         return diagnostics.bound_by_stability(self._recorded(), delta, kappa)
+
+    def _travelling(self, question: str, args: tuple[Any, ...], named: dict[str, Any]) -> Self:
+        if question in ("predict_proba", "predict_log_proba"):
+            _ = self.calibration_  # fitted when it is first asked for
+        return super()._travelling(question, args, named)
 
     # --- files ---
 

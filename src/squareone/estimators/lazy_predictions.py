@@ -1,9 +1,10 @@
-"""Predictions of a Dask collection, as a Dask array that nobody has computed yet."""
+"""Predictions of a Dask collection, as Dask arrays that nobody has computed yet."""
 
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import cloudpickle
@@ -13,7 +14,8 @@ from dask.delayed import delayed
 from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import Array
-from ..rows.dask_tasks import results_in_order
+from ..fitting.result import FitResult
+from ..rows.dask_tasks import later, results_in_order, tasks_of_groups
 from ..threads import one_core
 
 
@@ -37,12 +39,11 @@ def lazily(
         X = X.rechunk({1: -1})
     chunks = list(X.to_delayed()) if frame else list(X.to_delayed()[:, 0])
     first = _two_rows(X) if frame else np.zeros((2, X.shape[1]), X.dtype)
-    example = method(estimator, first, *args, **named)
+    own, example = _answering(estimator, method, first, args, named)
     several = isinstance(example, tuple)
     empty = tuple(part[:0] for part in example) if several else example[:0]
     ask = (method.__name__, args, named, empty)
-    own = _copy(estimator)
-    if _can(own, ask, first):
+    if own is not None:
         model = delayed(own, pure=False, traverse=False)
         call = delayed(_predicted, pure=False, nout=len(example) if several else None)
         answers = [call(model, chunk, ask) for chunk in chunks]
@@ -56,18 +57,54 @@ def lazily(
     return tuple(_stacked([each[j] for each in answers], lengths, example[j]) for j in columns)
 
 
-def _copy(estimator: Any) -> Any:
-    """The estimator as a worker would have it."""
-    return pickle.loads(cloudpickle.dumps(estimator))
+def left_out(record: FitResult, lengths: Sequence[int]) -> Any:
+    """Leave-one-out predictions of all rows of a fit (n, …), in chunks as those of its rows.
+
+    Values that are known, or are made here, are sent; others are computed where the rows are.
+    """
+    asked, shaped = record.left_out_question(), record.targets.shaped
+    if asked is None:
+        values = shaped(record.leave_one_out_values)
+        return da.from_array(values, chunks=(tuple(lengths), *values.shape[1:]))
+    tasks = tasks_of_groups(asked.rows, asked.ask, asked.beside, asked.size)
+    example = shaped(record.columns[:1])[:0]
+    parts = [
+        da.from_delayed(
+            later(_joined, shaped, task), (rows.stop - rows.start, *example.shape[1:]), meta=example
+        )
+        for rows, task in tasks
+    ]
+    return da.concatenate(parts).rechunk({0: tuple(lengths)})
 
 
-def _can(own: Any, ask: tuple[Any, ...], first: Any) -> bool:
-    """Whether the copy of a model, which has no factorisation, has the answer."""
+def _joined(shaped: Callable[[Array], Array], parts: list[Array]) -> Array:
+    return shaped(np.concatenate(parts))
+
+
+def _answering(
+    estimator: Any, method: Callable[..., Any], first: Any, args: tuple[Any, ...], named: Any
+) -> tuple[Any, Any]:
+    """A copy of the estimator that has the answers, and that for the rows ``first`` (2, d).
+
+    With what they need and no more, where the estimator knows what that is; otherwise all of it,
+    as in a pickle. None in place of the copy where the factorisation has to be asked.
+    """
+    ask = (method.__name__, args, named, None)
+    with suppress(AttributeError):
+        own = _copy(estimator._travelling(*ask[:3]))
+        return own, _predicted(own, first, ask)
+    example = method(estimator, first, *args, **named)
+    own = _copy(estimator)
     try:
         _predicted(own, first, ask)
     except AttributeError:
-        return False
-    return True
+        own = None
+    return own, example
+
+
+def _copy(estimator: Any) -> Any:
+    """The estimator as a worker would have it."""
+    return pickle.loads(cloudpickle.dumps(estimator))
 
 
 def _two_rows(X: Any) -> Any:

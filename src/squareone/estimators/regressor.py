@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
-import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..arrays import Array, alone
 from ..fitting import diagnostics
+from ..fitting.intervals import IntervalRequest, intervals, travelling_rule
 from ..fitting.kernel_choice import FoldModel
 from ..fitting.progress import Progress
 from ..kernels import Kernel
 from ..models.jackknife_intervals import METHODS
+from ..targets import Responses
 from .array_libraries import follows_rows
 from .base import RegularisedLeastSquares
 from .fitted_attributes import FromResult
@@ -387,30 +389,15 @@ class RLSRegressor(RegressionMixin, RegularisedLeastSquares):
         >>> round(float((high - low).max() / (high - low).min()), 1)
         3.2
         """
-        if not isinstance(coverage, Real) or not 0 < coverage < 1:
-            msg = f"coverage={coverage!r}: a number between 0 and 1, such as 0.9, is expected"
-            raise ValueError(msg)
-        if method not in METHODS:
-            msg = f"method={method!r}: one of {', '.join(map(repr, METHODS))} is expected"
-            raise ValueError(msg)
-        whole = isinstance(loo_rows, Integral) and not isinstance(loo_rows, bool) and loo_rows >= 2
-        if loo_rows is not None and loo_rows != "auto" and not whole:
-            msg = f'loo_rows={loo_rows!r}: "auto", None or a number of rows from 2 on is expected'
-            raise ValueError(msg)
+        asked = _interval_request(coverage, method, loo_rows, bounds)
         record = self._recorded()
-        limits = None if bounds is None else diagnostics.checked_bounds(record, bounds)
-        with Progress(self.verbose, title=type(self).__name__) as progress:
-            found = diagnostics.intervals(
-                record,
-                self._rows(X),
-                float(coverage),
-                method,
-                loo_rows,
-                progress,
-                self._rows_of_folds(X),
-            )
-        if limits is not None:
-            np.clip(found, *limits, out=found)
+        rows, prepare = self._rows(X), self._rows_of_folds(X)
+        if record.interval_rule is not None:
+            found = record.interval_rule.intervals(rows, prepare)
+        else:
+            with Progress(self.verbose, title=type(self).__name__) as progress:
+                found = intervals(record, rows, asked, progress, prepare)
+        assert isinstance(record.targets, Responses)
         return found[:, 0] if record.targets.vector else found
 
     log_marginal_likelihood_: FromResult[float | Array] = FromResult(
@@ -426,9 +413,37 @@ class RLSRegressor(RegressionMixin, RegularisedLeastSquares):
         "s, by which the Gaussian process scales the kernel and the noise, in the units of y.",
     )
 
+    def _travelling(self, question: str, args: tuple[Any, ...], named: dict[str, Any]) -> Self:
+        own = super()._travelling(question, args, named)
+        if question == "predict_interval":
+            asked = _interval_request(*args, **named)
+            rule = travelling_rule(self._recorded(), asked)
+            own._record = replace(own._record, interval_rule=rule)
+        return own
+
     def _rows_of_folds(self, X: Any) -> Callable[[FoldModel], Any] | None:
         """How a model of a fold takes new rows; None where it does so as the fit does."""
         return None
 
     def _more_of_request(self) -> dict[str, Any]:
         return {"scale": None if isinstance(self.scale, str) else float(self.scale)}
+
+
+def _interval_request(
+    coverage: float = 0.9,
+    method: str = "jackknife+",
+    loo_rows: int | str | None = "auto",
+    bounds: tuple[float | None, float | None] | None = None,
+) -> IntervalRequest:
+    """What ``predict_interval`` is asked, checked."""
+    if not isinstance(coverage, Real) or not 0 < coverage < 1:
+        msg = f"coverage={coverage!r}: a number between 0 and 1, such as 0.9, is expected"
+        raise ValueError(msg)
+    if method not in METHODS:
+        msg = f"method={method!r}: one of {', '.join(map(repr, METHODS))} is expected"
+        raise ValueError(msg)
+    whole = isinstance(loo_rows, Integral) and not isinstance(loo_rows, bool) and loo_rows >= 2
+    if loo_rows is not None and loo_rows != "auto" and not whole:
+        msg = f'loo_rows={loo_rows!r}: "auto", None or a number of rows from 2 on is expected'
+        raise ValueError(msg)
+    return IntervalRequest(float(coverage), method, loo_rows, bounds)

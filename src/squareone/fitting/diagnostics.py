@@ -1,4 +1,4 @@
-"""Diagnostics of a fit: intervals, deviations, influence, leverages, rows that are suspicious.
+"""Diagnostics of a fit: deviations, influence, leverages, rows that are suspicious.
 
 New rows are an array (m, d) or a CSR matrix, whatever the rows of the fit are.
 """
@@ -13,34 +13,19 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array, alone, blocks, product
-from ..centers.chosen_centers import draw_rows
 from ..kernels.base import check_range
 from ..kernels.tiles import kernel_rectangle
-from ..models import Hyperplane, KernelExpansion
-from ..models.jackknife_intervals import (
-    jackknife,
-    jackknife_minmax,
-    jackknife_plus,
-    rank_of,
-    scaled_jackknife,
-)
-from ..planning.available_memory import readable
+from ..models import KernelExpansion
 from ..selection.error_bounds import may_err_by_margin, stability_bound
 from ..solvers import Factor
 from ..targets import Labels
-from .kernel_choice import FoldModel
-from .learned_kernel import LearnedKernel
-from .learned_kernel_state import MOST_FILE_BYTES
-from .progress import Progress
 from .result import FitResult
 
-#: Rows of the fit up to which all leave-one-out models make intervals, and how many do beyond.
-FEW_LEFT_OUT, INTERVAL_ROWS = 4000, 1000
 # Numbers in a block of sensitivities: new rows times rows of the fit.
 _BLOCK = 8_388_608
 
 
-def _where_fitted(function: Callable[..., Array]) -> Callable[..., Array]:
+def where_fitted(function: Callable[..., Array]) -> Callable[..., Array]:
     """A function of a record, whose kernel values are computed where those of the fit were."""
 
     @wraps(function)
@@ -51,170 +36,14 @@ def _where_fitted(function: Callable[..., Array]) -> Callable[..., Array]:
     return there
 
 
-@_where_fitted
-def intervals(
-    record: FitResult,
-    X: Any,
-    coverage: float,
-    method: str,
-    loo_rows: int | str | None = None,
-    progress: Progress | None = None,
-    prepare: Callable[[FoldModel], Any] | None = None,
-) -> Array:
-    """Intervals (m, t, 2) at the new rows ``X`` (m, d), by so many rows that are left out.
-
-    ``prepare`` gives these rows as the model of a fold takes them, where each has its own way.
-    """
-    result = np.empty((X.shape[0], record.alphas.size, 2), X.dtype)
-    if method == "gaussian":
-        from scipy.special import ndtri  # imported late: it would slow `import squareone`
-
-        values = record.model.values(X)
-        wide = standard_deviations(record, X, noise=True) * ndtri(0.5 + 0.5 * coverage)
-        result[..., 0], result[..., 1] = values - wide, values + wide
-        return result
-    record.check_rows()
-    some = _left_out_rows(record, loo_rows, cheap=method in ("jackknife", "adaptive"))
-    rank = rank_of(coverage, record.kept.size if some is None else some.size)
-    if method == "adaptive":
-        return _adaptive(record, X, some, rank)
-    errors = _errors_of(record, some).astype(X.dtype)
-    if method == "jackknife":
-        values = record.model.values(X)
-        for j in range(values.shape[1]):
-            result[:, j] = jackknife(values[:, j], errors[:, j], rank)
-        return result
-    ends = jackknife_plus if method == "jackknife+" else jackknife_minmax
-    learned = record.learned
-    if learned is not None and learned.judged_by_folds(record.kept.size):
-        assert some is not None
-        models = _fold_models(record, learned)
-        theirs = [X if prepare is None else prepare(model) for model in learned.models]
-        folds = learned.folds[np.searchsorted(learned.rows, some)]
-        for rows in _new_rows(X, some.size):
-            values = record.model.values(X[rows])
-            without = np.stack(  # (folds, b, t)
-                [model.values(own[rows]) for model, own in zip(models, theirs, strict=True)]
-            )
-            for j in range(values.shape[1]):
-                moves = (values[:, j] - without[:, :, j])[folds].T
-                result[rows, j] = ends(values[:, j], moves, errors[:, j], rank)
-        return result
-    progress = progress or Progress.silent()
-    blocks_of_rows = len(_new_rows(X, record.kept.size))
-    with progress.stage("intervals", blocks_of_rows * len(record.by_alpha())):
-        for rows, columns, moves, values in _moves(record, X, "predict_interval", some, errors):
-            for j in columns:
-                result[rows, j] = ends(values[:, j], moves(j).T, errors[:, j], rank)
-            progress.step(f"{rows.stop:,} of {X.shape[0]:,} rows")
-    return result
-
-
-def _fold_models(record: FitResult, learned: LearnedKernel) -> list[KernelExpansion | Hyperplane]:
-    """Models of folds that have learned the kernel without it, for intervals of the CV+."""
-    own = any(model.rows is not None for model in learned.models)
-    kept = own or record.sample.X.shape[0] == record.kept.size or record.sample.linear
-    if not learned.models or not kept:
-        msg = (
-            'method="jackknife+" and "minmax" need the models of folds that have learned the '
-            "kernel anew, and these are not kept with centers, nor in a file where their rows are "
-            f"more than {readable(MOST_FILE_BYTES)} or have more than 2,000 features: use "
-            'method="adaptive", "jackknife" or "gaussian"'
-        )
-        raise ValueError(msg)
-    return learned.fold_expansions(record.sample.X)
-
-
-def checked_bounds(record: FitResult, bounds: Any) -> tuple[Any, Any]:
-    """The least and the greatest target there can be, in the precision of targets, not narrower.
-
-    Refused where they are no such pair, or where a target of the fit lies outside.
-    """
-    numbers = (type(None), Real)
-    pair = isinstance(bounds, tuple | list) and len(bounds) == 2
-    if not pair or not all(isinstance(end, numbers) for end in bounds):
-        msg = f"bounds={bounds!r}: a pair (low, high) of numbers is expected, either may be None"
-        raise ValueError(msg)
-    low, high = (
-        float(missing if end is None else end)
-        for end, missing in zip(bounds, (-np.inf, np.inf), strict=True)
-    )
-    if not low < high:  # NaN is neither
-        msg = f"bounds={bounds!r}: the first number has to be below the second"
-        raise ValueError(msg)
-    Y = record.columns[record.kept]
-    least, most = _rounded_down(low, Y.dtype), -_rounded_down(-high, Y.dtype)
-    outside = np.flatnonzero(((least > Y) | (most < Y)).any(axis=1))
-    if outside.size:
-        first = Y[outside[0]]
-        worst = first[(least > first) | (most < first)][0]
-        msg = (
-            f"bounds={bounds!r}: {outside.size:,} of the {Y.shape[0]:,} targets the model was "
-            f"fitted to lie outside, that of row {record.kept[outside[0]]}, {worst:.6g}, for one. "
-            "Give bounds that no target can lie outside of, or None"
-        )
-        raise ValueError(msg)
-    return least, most
-
-
-def _rounded_down(number: float, dtype: np.dtype) -> Any:
-    """The largest number of a type that is not above this one."""
-    with np.errstate(over="ignore"):  # to an infinity
-        found = np.array(number).astype(dtype)[()]
-    return found if float(found) <= number else np.nextafter(found, dtype.type(-np.inf))
-
-
-def _adaptive(record: FitResult, X: Any, some: Array | None, rank: int) -> Array:
-    """Intervals (m, t, 2) whose width is in proportion to the size that errors have there."""
-    scale, errors = record.error_scale, record.scored_errors
-    expected = scale.left_out_sizes()
-    if some is not None:
-        places = np.searchsorted(record.scored_rows, some)
-        errors, expected = errors[places], expected[places]
-    values, sizes = record.model.values(X), scale.sizes(X)
-    result = np.empty((*values.shape, 2), values.dtype)
-    for j in range(values.shape[1]):
-        result[:, j] = scaled_jackknife(
-            values[:, j], sizes[:, j], errors[:, j], expected[:, j], rank
-        )
-    return result
-
-
-def _left_out_rows(record: FitResult, asked: int | str | None, *, cheap: bool) -> Array | None:
-    """Rows of the fit (q,), ascending, whose leave-one-out models make intervals; None: all.
-
-    Random ones will do: given the others they are exchangeable with a new row, and the models
-    without each of them are those of the jackknife+ for them alone, by a rule that knows the others
-    from the start. Where leave-one-out errors are known of some rows only, it is these, or some of
-    them: whoever judges a fit by these rows has a reason to.
-    """
-    n, pool = record.kept.size, record.scored_rows
-    if isinstance(asked, str):
-        asked = n if cheap or n <= FEW_LEFT_OUT else INTERVAL_ROWS
-    if asked is None or asked >= pool.size:
-        return None if record.scored is None else pool
-    return pool[draw_rows(pool.size, asked, _fixed())]
-
-
-def _fixed() -> np.random.RandomState:
-    return np.random.RandomState(0)
-
-
-def _errors_of(record: FitResult, some: Array | None) -> Array:
-    """Leave-one-out errors (q, t) of some rows of the fit, or of all."""
-    if some is None:
-        return residuals(record)[record.kept]
-    return record.columns[record.kept[some]] - record.left_out_values_of(some)
-
-
-@_where_fitted
+@where_fitted
 def standard_deviations(record: FitResult, X: Any, *, noise: bool) -> Array:
     """Of the posterior of f, or of a new y, at rows ``X`` (m, d) → (m, t), in the units of y."""
     result = np.empty((X.shape[0], record.alphas.size), X.dtype)
     with record.answering("return_std") as factor:
         scales = record.scales
         for alpha, columns in record.by_alpha():
-            for rows in _new_rows(X, record.kept.size):
+            for rows in pieces_of_new_rows(X, record.kept.size):
                 prior = _prior(record, X[rows])
                 variances = factor.variances(alpha, _queries(record, factor, X[rows]), prior)
                 variances = np.maximum(variances, 0.0) + (alpha if noise else 0.0)
@@ -222,7 +51,7 @@ def standard_deviations(record: FitResult, X: Any, *, noise: bool) -> Array:
     return result
 
 
-@_where_fitted
+@where_fitted
 def influence(record: FitResult, X: Any) -> Array:
     """f_{−i}(x) − f(x), (m, n) or (m, n, t): what leaving out each of the user's rows changes."""
     labels = record.targets
@@ -237,7 +66,7 @@ def influence(record: FitResult, X: Any) -> Array:
     t = record.alphas.size
     result = np.zeros((X.shape[0], record.n_rows, t), X.dtype)
     errors = residuals(record)[record.kept].astype(X.dtype)
-    for rows, columns, moves, _ in _moves(record, X, "influence", None, errors):
+    for rows, columns, moves, _ in moves_by_blocks(record, X, "influence", None, errors):
         for j in columns:
             result[rows, record.kept, j] = -moves(j).T
     if code is not None:
@@ -376,7 +205,7 @@ def suspicion(record: FitResult) -> Array:
     return np.divide(standardised, typical, out=standardised, where=typical > 0).max(axis=1)
 
 
-def _moves(
+def moves_by_blocks(
     record: FitResult, X: Any, name: str, some: Array | None, errors: Array
 ) -> Iterator[tuple[slice, Array, Callable[[int], Array], Array]]:
     """New rows, target columns, f(x) − f_{−i}(x) (q, b) of a column, and predictions (b, t).
@@ -386,7 +215,7 @@ def _moves(
     model = record.model
     with record.answering(name) as factor:
         for alpha, columns in record.by_alpha():
-            for rows in _new_rows(X, record.kept.size):
+            for rows in pieces_of_new_rows(X, record.kept.size):
                 queries = _queries(record, factor, X[rows])
                 if factor.takes_rows:
                     values = model.values(queries)
@@ -397,7 +226,7 @@ def _moves(
                 yield rows, columns, moves, values
 
 
-def _new_rows(X: Any, n: int) -> list[slice]:
+def pieces_of_new_rows(X: Any, n: int) -> list[slice]:
     """New rows whose kernel values with ``n`` rows of the fit are held at a time."""
     return blocks(X.shape[0], max(1, _BLOCK // n))
 

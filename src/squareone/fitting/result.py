@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from threading import RLock
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -32,6 +32,7 @@ from ..selection import (
 from ..selection.criteria import HeldOut
 from ..selection.likelihood import contrasts
 from ..solvers import CholeskyFactor, Factor, SpectralFactor, Weighting
+from ..solvers.contract import BlockQuestion
 from ..solvers.cost_counts import AT_ONCE
 from ..solvers.exact.cholesky import cholesky_is_safe
 from ..solvers.registry import listed
@@ -42,6 +43,9 @@ from .problem import Problem, Sample
 from .result_state import fill_from, state_of
 from .status_warnings import warn_of_doubt, warn_of_rounding
 from .width_search import Step
+
+if TYPE_CHECKING:
+    from .intervals import IntervalRule
 
 _not_computing: ContextVar[bool] = ContextVar("resting", default=False)
 
@@ -112,6 +116,8 @@ class FitResult:
     _factor: Factor | None
     _lock: Any
     _checkpoint: Checkpoint | None
+    #: Intervals are made from the factorisation; where that is not, there is a rule for them.
+    interval_rule: IntervalRule | None = None
 
     def __init__(self, solution: Solution, learned: LearnedKernel | None = None) -> None:
         problem, factor, path = solution.problem, solution.factor, solution.path
@@ -458,6 +464,22 @@ class FitResult:
         values.flags.writeable = False
         return values
 
+    def left_out_question(self) -> BlockQuestion | None:
+        """What gives :attr:`leave_one_out_values` where the rows are; None where they are known.
+
+        Or where they are made here.
+        """
+        if "leave_one_out_values" in vars(self) or self.kept.size < self.n_rows:
+            return None
+        self.check_rows()
+        with self.answering("loo_predictions_") as factor:
+            asked = factor.errors_of_blocks(self.alphas)
+            self._warn_of_rounding(factor)
+        if asked is None:
+            return None
+        beside = self.sample.Y, factor.weighting.root, *asked.beside
+        return replace(asked, ask=partial(_values_of_block, asked.ask, self.unit), beside=beside)
+
     @property
     def unseen_values(self) -> Array:
         """Values (n, t) of all the user's rows by models that have learned nothing from the row.
@@ -646,6 +668,19 @@ class FitResult:
             for alpha, columns in self.by_alpha():
                 found[columns] = criterion.log_likelihoods(factor, np.array([alpha]))[columns, 0]
         return found - N * np.log(self.unit)
+
+
+def _values_of_block(
+    ask: Callable[..., Array],
+    unit: float,
+    block: Any,
+    Y: Array,
+    root: Array | None,
+    *beside: Array | None,
+) -> Array:
+    """Left-out values (b, t) of the rows of a block, in the units of y."""
+    errors = ask(block, *beside)
+    return (Y - (errors if root is None else errors / root[:, None])) * unit
 
 
 def _diagonal(problem: Problem) -> Array:

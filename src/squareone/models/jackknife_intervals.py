@@ -21,7 +21,7 @@ __all__ = [
     "jackknife_minmax",
     "jackknife_plus",
     "rank_of",
-    "scaled_jackknife",
+    "width_of",
 ]
 
 #: Names of the intervals; the last is that of the posterior of a Gaussian process.
@@ -52,28 +52,18 @@ def rank_of(coverage: float, n: int) -> int:
     return rank
 
 
-def jackknife(values: Array, errors: Array, rank: int) -> Array:
-    """f(x) ± the ``rank``-th smallest |e|: predictions (m,), errors (n,) → (m, 2)."""
-    width = np.partition(np.abs(errors), rank - 1)[rank - 1]
-    return np.column_stack([values - width, values + width])
+def width_of(errors: Array, rank: int) -> float:
+    """The ``rank``-th smallest |e| of errors (n,)."""
+    return np.partition(np.abs(errors), rank - 1)[rank - 1]
 
 
-def scaled_jackknife(
-    values: Array, sizes: Array, errors: Array, left_out_sizes: Array, rank: int
-) -> Array:
-    """f(x) ± s(x) times the ``rank``-th smallest |e|/s → (m, 2).
+def jackknife(values: Array, widths: Array | float) -> Array:
+    """f(x) ± the width there: predictions (m,) → (m, 2).
 
-    Parameters
-    ----------
-    values, sizes : array (m,)
-        f(x), and the size s(x) that errors are expected to have there.
-    errors, left_out_sizes : array (n,)
-        Leave-one-out errors, and the sizes that were expected without the row.
-    rank : int
+    The width is that of the errors, or, where s(x) is the size that errors are expected to have at
+    x, s(x) times that of the ratios |e|/s.
     """
-    ratios = np.abs(errors) / left_out_sizes
-    width = np.partition(ratios, rank - 1)[rank - 1] * sizes
-    return np.column_stack([values - width, values + width])
+    return np.column_stack([values - widths, values + widths])
 
 
 def jackknife_plus(values: Array, moves: Array, errors: Array, rank: int) -> Array:
@@ -107,7 +97,7 @@ def jackknife_plus(values: Array, moves: Array, errors: Array, rank: int) -> Arr
 
 def jackknife_minmax(values: Array, moves: Array, errors: Array, rank: int) -> Array:
     """The least and the greatest f_{−i}(x), ± the ``rank``-th smallest |e| → (m, 2)."""
-    width = np.partition(np.abs(errors), rank - 1)[rank - 1]
+    width = width_of(errors, rank)
     return _by_rows(
         values,
         moves,

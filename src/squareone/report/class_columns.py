@@ -48,7 +48,7 @@ def one_against_rest(
         Those wanted; None for all.
     """
     # columns of ±1, up to rounding
-    truths = inner.loo_predictions_ + inner.loo_residuals_ > 0
+    truths = np.asarray(inner.loo_predictions_) + inner.loo_residuals_ > 0
     known = inner.classes_.tolist()
     what = "label" if getattr(inner._record.targets, "multilabel", False) else "class"
     thresholds = np.atleast_1d(getattr(inner, "threshold_", [None] * len(known)))

@@ -83,7 +83,7 @@ class LeaveOneOutDisplay(Display):
         inner = fitted(estimator, cls.__name__)
         check_regressor(inner, cls.__name__, "use LeaveOneOutRocDisplay")
         predictions = values_left_out(inner)
-        targets = inner.loo_predictions_ + inner.loo_residuals_
+        targets = np.asarray(inner.loo_predictions_) + inner.loo_residuals_
         column = column_of(predictions, target, cls.__name__)
         predictions = predictions.reshape(len(predictions), -1)[:, column]
         targets = targets.reshape(len(predictions), -1)[:, column]

@@ -134,6 +134,11 @@ class DaskRows(Stream):
         self._starts = np.cumsum([0, *(int(lengths[i]) for i in there)])
         self.shape = (int(self._starts[-1]), self._width)
 
+    @property
+    def chunk_lengths(self) -> tuple[int, ...]:
+        """Rows of each chunk that has some."""
+        return tuple(np.diff(self._starts).tolist())
+
     def workers(self) -> tuple[list[tuple[int, float]], float]:
         share = float(np.diff(self._starts).max()) / self.shape[0]
         # a sparse number has an index beside it
@@ -303,7 +308,10 @@ def _warn_of_unrecoverable(X: Any) -> None:
     cluster = client()
     if cluster is None:
         return
-    keys = [key for key in X.__dask_graph__() if key in cluster.futures]
+    # a future is a key of the graph, or, with older versions of Dask, a value in it
+    graph = dict(X.__dask_graph__())
+    known = {getattr(value, "key", key) for key, value in graph.items()} | graph.keys()
+    keys = [key for key in known if key in cluster.futures]
     lost = cluster.run_on_scheduler(_without_recipe, keys=keys) if keys else 0
     if lost:
         warnings.warn(

@@ -7,6 +7,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from functools import reduce
 from typing import Any
 
 import dask.config
@@ -87,7 +88,7 @@ def sum_by_tasks(
 ) -> Array:
     """What :func:`~squareone.rows.block_sums.sum_over_blocks` gives, to the bit.
 
-    A task for each group, and one for every node of the tree.
+    A task for each group, and one to add it to those before it in its node of the tree.
     """
     n, within = rows.shape[0], group_rows(rows.shape[1], rows.sparse)
     so_far = SumOnTheWay.restored(keeper)
@@ -128,10 +129,14 @@ def _nodes(totals: list[Any], first: int) -> list[tuple[Any, int, int]]:
 
 
 def _node(totals: list[Any]) -> Any:
+    """A sum is added as soon as those before it are, so that few of them wait for others."""
     while len(totals) > 1:
-        parts = [totals[part] for part in blocks(len(totals), ARITY)]
-        totals = [later(added, part) if len(part) > 1 else part[0] for part in parts]
+        totals = [reduce(_two_added, totals[part]) for part in blocks(len(totals), ARITY)]
     return totals[0]
+
+
+def _two_added(one: Any, other: Any) -> Any:
+    return later(added, [one, other])
 
 
 def answers_of_tasks(
@@ -139,11 +144,7 @@ def answers_of_tasks(
 ) -> Iterator[tuple[slice, Any]]:
     """What ``ask`` answers of every block, and of what lies beside it, in order."""
     n, within = rows.shape[0], group_rows(rows.shape[1], rows.sparse)
-    shared = as_task(ask)
-    tasks = [
-        later(_answers_of_group, shared, rows.X._delayed(group), size, some_of(beside, group))
-        for group in blocks(n, within)
-    ]
+    tasks = [task for _, task in tasks_of_groups(rows, ask, beside, size)]
     start, lengths = 0, block_lengths(size, within)
     with failures_named(rows.X):
         for answers in results_in_order(tasks):
@@ -151,6 +152,18 @@ def answers_of_tasks(
                 part = slice(start, min(start + next(lengths), n))
                 yield part, answer
                 start = part.stop
+
+
+def tasks_of_groups(
+    rows: Any, ask: Callable[..., Any], beside: Sequence[Array | None], size: int
+) -> list[tuple[slice, Any]]:
+    """Groups of rows, and a task for each: a list of what ``ask`` answers of its blocks."""
+    shared = as_task(ask)
+    return [
+        (group, later(_answers_of_group, shared, rows.X._delayed(group), size, near))
+        for group in blocks(rows.shape[0], group_rows(rows.shape[1], rows.sparse))
+        for near in [some_of(beside, group)]
+    ]
 
 
 # --- the scheduler ---

@@ -9,7 +9,7 @@ which that factor cancels.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
@@ -78,6 +78,21 @@ class Status:
     rounding: float
     dropped: int = 0
     unconverged: Unconverged | None = None
+
+
+@dataclass(frozen=True)
+class BlockQuestion:
+    """What is asked of rows where they are: ``ask(block, *beside)`` of blocks of ``size`` rows."""
+
+    rows: Any
+    ask: Callable[..., Any]
+    beside: Sequence[Array | None]
+    size: int
+
+
+#: Functions of a row x of the form that f has: coefficients (p, q) and intercepts (q,), as those of
+#: a fit to q targets.
+Functions = tuple[Array, Array]
 
 
 class Factor(ABC):
@@ -179,6 +194,13 @@ class Factor(ABC):
 
             self.visit(one, store)
         return found
+
+    def errors_of_blocks(self, alphas: Array) -> BlockQuestion | None:
+        """What gives the errors of :meth:`left_out_by_target` where the rows are.
+
+        None where rows have to be here, or where all of them are few numbers.
+        """
+        return None
 
     def totals(self, alphas: Array) -> tuple[Array, Array]:
         """Σr² (t, L) and Σ(1 − h) (L,), up to the factor of residuals, for ``alphas`` (L,)."""
@@ -373,6 +395,23 @@ class Factor(ABC):
         sensitivities = self.sensitivities(alpha, queries, some)
         return lambda j: sensitivities * errors[:, j, None]
 
+    def sensitivity_functions(self, alpha: float, some: Array) -> Functions | None:
+        """df(x)/dy_i as functions of x, for rows ``some`` (q,), ascending: (p, q) and (q,).
+
+        None where they are not of the form that f has.
+        """
+        return None
+
+    def move_functions(
+        self, alpha: float, errors: Array, unit: float, some: Array
+    ) -> Callable[[int], Functions] | None:
+        """What :meth:`moves` gives, as functions of x: j → (p, q) and (q,); None as above."""
+        found = self.sensitivity_functions(alpha, some)
+        if found is None:
+            return None
+        coefficients, intercepts = found
+        return lambda j: (coefficients * errors[:, j], intercepts * errors[:, j])
+
     @abstractmethod
     def variances(self, alpha: float, queries: Array, prior: Array) -> Array:
         """Posterior variance of f at new rows → (m,), at scale one; ``prior`` (m,) is k(x, x).
@@ -388,6 +427,11 @@ class Factor(ABC):
         if u is not None:
             sensitivities += np.square(u[rows])[:, None]
         return sensitivities
+
+    def _shares_of_mean(self, some: Array) -> Array:
+        """dȳ/dy_i (q,), with which the intercept follows the targets of some rows."""
+        u = self.weighting.direction
+        return np.zeros(some.size) if u is None else np.square(u[some], dtype=np.float64)
 
     def _variance_of_mean(self, alpha: float) -> float:
         """λ/Σw: what noise leaves unknown of the intercept."""

@@ -25,7 +25,17 @@ from ...arrays import (
     triangular_product,
 )
 from ...errors import NotPositiveSemidefiniteError, SingularSystemError
-from ..contract import Candidate, Factor, KeptRows, SolverInput, Task, Visitor, Work, shown_of
+from ..contract import (
+    Candidate,
+    Factor,
+    Functions,
+    KeptRows,
+    SolverInput,
+    Task,
+    Visitor,
+    Work,
+    shown_of,
+)
 from ..cost_counts import (
     after_width_search,
     counted,
@@ -286,6 +296,16 @@ class CholeskyFactor(Factor):
             found = add_rank_one(found, u[rows], share.astype(found.dtype))
         return self.weighting.scale(found, rows)
 
+    def sensitivity_functions(self, alpha: float, some: Array) -> Functions:
+        """Rows of the inverse, less the share of u in it."""
+        self.factor(alpha)
+        kept = self._inverse_rows.of(alpha, some, lambda: self._rows_of_inverse(some))
+        rows, u = np.array(kept), self.weighting.direction
+        if u is not None:
+            rows -= np.outer(u[some], u * u.dtype.type(self._share_of_u()))
+        rows = self.weighting.scale(rows / rows.dtype.type(self._excess(alpha)), some)
+        return self.system.expansion(rows.T, self._shares_of_mean(some))
+
     def _rows_of_inverse(self, some: Array) -> Array:
         """Rows (q, n) of the inverse at the current λ, from L or from its inverse."""
         units = np.zeros((some.size, self.n), self.targets.dtype)
@@ -320,7 +340,7 @@ class CholeskyFactor(Factor):
             self.factor(float(alpha))
             excess = A.dtype.type(self._excess(float(alpha)))
             A[:, alphas == alpha] = self.solutions[:, alphas == alpha] / excess
-        return self.system.expansion(A)
+        return self.system.expansion(A, self.system.means)
 
     def error_estimate(self, alpha: float) -> float:
         eps = float(np.finfo(self.targets.dtype).eps)

@@ -18,6 +18,7 @@ from ...rows import DenseRows, Rows, StreamedRows, rows_of
 from ...rows.base import row_blocks
 from ...rows.block_sums import Accumulator, group_rows
 from ..basis_factor import BasisFactor
+from ..contract import Functions
 from .symmetric_system import SymmetricSystem
 from .weighting import Weighting
 
@@ -280,6 +281,7 @@ class FeatureFactor(BasisFactor):
 
     rows: CentredRows
     means: Array
+    axes: Array  # of the features: (d, k)
     takes_rows = True
 
     @abstractmethod
@@ -291,6 +293,12 @@ class FeatureFactor(BasisFactor):
         other.targets, other.means = self.weighting.targets(Y)
         other._project()
         return other
+
+    def sensitivity_functions(self, alpha: float, some: Array) -> Functions:
+        """As the coefficients of q targets: kd(q + d) multiplications."""
+        of_rows = self.weighting.scale(np.array(self.basis(some)), some)
+        weights = self.gains(alpha)[:, None] * of_rows.T
+        return self.rows.hyperplane(self.axes @ weights, self._shares_of_mean(some))
 
 
 def centred_products(V: Array, mean: Array, unit: float, block: Rows, root: Array | None) -> Array:
@@ -374,10 +382,10 @@ class DualFeatures(SymmetricSystem):
         system.rows = rows
         return system
 
-    def expansion(self, A: Array) -> tuple[Array, Array]:
+    def expansion(self, A: Array, means: Array) -> tuple[Array, Array]:
         """Coefficients (d, t) and intercepts (t,)."""
         assert self.rows is not None
-        C, _ = super().expansion(A)
+        C, _ = super().expansion(A, means)
         rows = self.rows
         V = rows.rows.transposed_times(C, rows.mean) * C.dtype.type(rows.unit)
-        return rows.hyperplane(V, self.means)
+        return rows.hyperplane(V, means)

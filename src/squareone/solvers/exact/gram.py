@@ -16,6 +16,7 @@ from ...rows.base import gram_blocks
 from ..basis_factor import differences, gram_by_blocks, residuals_of
 from ..contract import (
     PATH_BLOCK,
+    BlockQuestion,
     Candidate,
     Factor,
     SolverInput,
@@ -114,15 +115,29 @@ class GramFactor(FeatureFactor, RidgeFactor):
         rows: Any = self.rows.rows
         if not rows.by_tasks:
             return super().left_out_by_target(alphas)
-        distinct, which = np.unique(alphas, return_inverse=True)
-        F, which = self.filters(distinct), which.reshape(-1)
-        filtered, least = self.projections * F[:, which], self.least_difference
-        ask = partial(_errors_of_block, F=F, filtered=filtered, least=least, which=which)
-        size = max(64, PATH_BLOCK // max(F.shape[0], alphas.size))
+        ask, size = self._errors(alphas)
         result = np.empty((self.n, alphas.size), self.targets.dtype)
         for part, found in self._answers(ask, self._beside(), size):
             result[part] = found
         return result
+
+    def errors_of_blocks(self, alphas: Array) -> BlockQuestion:
+        ask, size = self._errors(alphas)
+        ask = partial(_ask_of_view, self._view_of_block, ask)
+        return BlockQuestion(self.rows.rows, ask, self._beside(), size)
+
+    def _errors(self, alphas: Array) -> tuple[Callable[..., Array], int]:
+        """What gives errors of rows of A with one λ for each target, and how many are asked."""
+        distinct, which = np.unique(alphas, return_inverse=True)
+        F, which = self.filters(distinct), which.reshape(-1)
+        filtered, least = self.projections * F[:, which], self.least_difference
+        ask = partial(_errors_of_block, F=F, filtered=filtered, least=least, which=which)
+        return ask, max(64, PATH_BLOCK // max(F.shape[0], alphas.size))
+
+    @property
+    def _view_of_block(self) -> Callable[[Rows, Array | None], Array]:
+        """What makes rows of A of a block."""
+        return partial(centred_products, self.axes, self.rows.mean, self.rows.unit)
 
     def _answers(
         self, ask: Callable[..., Any], beside: Sequence[Array | None], size: int
@@ -133,7 +148,7 @@ class GramFactor(FeatureFactor, RidgeFactor):
         than they do.
         """
         rows: Any = self.rows.rows
-        view = partial(centred_products, self.axes, self.rows.mean, self.rows.unit)
+        view = self._view_of_block
         if self._held is None or self._held.size != size or not self._held.there:
             needed = float(self.n) * self.axes.shape[1] * self.axes.itemsize
             self._held = rows.held(size, needed, view, [self.weighting.root])

@@ -11,7 +11,7 @@ from ...arrays import TILE, Array, times, transposed_times, weighted_product
 from ...decompositions import LARGEST_EIGENPROBLEM, eigh
 from ...errors import NotPositiveSemidefiniteError
 from ..basis_factor import BasisFactor, shrinkage
-from ..contract import Candidate, KeptRows, SolverInput, Task
+from ..contract import Candidate, Functions, KeptRows, SolverInput, Task
 from ..cost_counts import (
     after_width_search,
     counted,
@@ -84,7 +84,8 @@ class SpectralFactor(BasisFactor):
 
     def coefficients(self, alphas: Array) -> tuple[Array, Array]:
         gains = (1.0 / (self.squares[:, None] + self.scaled(alphas))).astype(self.squares.dtype)
-        return self.system.expansion(times(self.vectors, self.projections * gains))
+        solutions = times(self.vectors, self.projections * gains)
+        return self.system.expansion(solutions, self.system.means)
 
     def gains(self, alpha: float) -> Array:
         scaled = float(self.scaled(alpha))
@@ -102,12 +103,19 @@ class SpectralFactor(BasisFactor):
         """Of some rows by their rows of the inverse: n²q multiplications once, nqm for new rows."""
         if some is None:
             return super().sensitivities(alpha, queries)
-        rows = self._inverse_rows.of(
+        rows = self._rows_of_inverse(alpha, some)
+        return self._with_mean(times(rows, self.system.queries(queries)), some)
+
+    def _rows_of_inverse(self, alpha: float, some: Array) -> Array:
+        return self._inverse_rows.of(
             alpha,
             some,
             lambda: weighted_product(self.vectors[some], self.gains(alpha), self.vectors),
         )
-        return self._with_mean(times(rows, self.system.queries(queries)), some)
+
+    def sensitivity_functions(self, alpha: float, some: Array) -> Functions:
+        rows = self.weighting.scale(np.array(self._rows_of_inverse(alpha, some)), some)
+        return self.system.expansion(rows.T, self._shares_of_mean(some))
 
     def view(self, queries: Array) -> Array:
         return transposed_times(self.vectors, self.system.queries(queries))

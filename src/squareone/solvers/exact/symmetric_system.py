@@ -147,13 +147,16 @@ class SymmetricSystem:
         inner = float(u.astype(np.float64) @ self.coupling) / total**2
         return prior + self.unit * (inner - 2.0 * (K @ share) / total)
 
-    def expansion(self, A: Array) -> tuple[Array, Array]:
-        """Kernel coefficients (n, t) and intercepts (t,) from solutions A = (B̃ + λ)⁻¹ỹ (n, t)."""
+    def expansion(self, A: Array, means: Array) -> tuple[Array, Array]:
+        """Kernel coefficients (n, t) and intercepts (t,) from solutions A = (B̃ + λ)⁻¹ỹ (n, t).
+
+        ``means`` (t,) were taken off the targets.
+        """
         C = self.weighting.scale(A / A.dtype.type(self.unit))
         if self.coupling is None:
             return C, np.zeros(A.shape[1])
         shift = self.coupling.astype(np.float64) @ A
-        return C, self.means - shift / self.weighting.total_root
+        return C, means - shift / self.weighting.total_root
 
 
 def _scale_rows_and_columns(K: Any, root: Array | None, dtype: np.dtype) -> float:

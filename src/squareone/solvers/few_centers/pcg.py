@@ -16,6 +16,7 @@ from ..contract import (
     Candidate,
     Factor,
     Forgetful,
+    Functions,
     SolverInput,
     State,
     Task,
@@ -345,10 +346,14 @@ class PcgFactor(CenterFactor):
 
     def coefficients(self, alphas: Array) -> tuple[Array, Array]:
         A = np.column_stack([self.solution(float(alpha))[:, j] for j, alpha in enumerate(alphas)])
+        return self._expansion(A, self.means)
+
+    def _expansion(self, A: Array, means: Array) -> Functions:
+        """Coefficients of the centers and intercepts, from those of z̃ (r, t)."""
         C = self._passes.coefficients(A)
         intercepts = np.zeros(C.shape[1])
         if self.weighting.direction is not None:
-            intercepts = self.means - self._passes.mean() @ C
+            intercepts = means - self._passes.mean() @ C
         return C / C.dtype.type(self.centers.unit), intercepts
 
     def settle(self) -> None:
@@ -408,15 +413,28 @@ class PcgFactor(CenterFactor):
         solved = self._solved_view(alpha, queries)
         sensitivities = self._sensitivities(solved, some)
         places, own = self.center_rows.among(asked)
-        further = self._moves_of_centers(alpha, asked[places], own, solved, sensitivities[places])
+        reach = self.center_rows.directions(own).T @ solved
+        further = self._moves_of_centers(alpha, asked[places], own, reach, sensitivities[places])
         return moves_by_column(sensitivities, errors, places, further * unit)
 
+    def sensitivity_functions(self, alpha: float, some: Array) -> Functions:
+        """**Cost**: that of a fit to q targets."""
+        of_rows = self.weighting.scale(np.array(self._passes.features(some)), some)
+        return self._functions(alpha, of_rows.T, self._shares_of_mean(some))
+
+    def reach_functions(self, alpha: float, own: Array) -> Functions:
+        return self._functions(alpha, self.center_rows.directions(own), np.zeros(own.size))
+
+    def _functions(self, alpha: float, right: Array, offsets: Array) -> Functions:
+        """z̃(x)ᵀ(Z̃ᵀZ̃ + λ)⁻¹ times columns (r, q), and ``offsets`` (q,)."""
+        right = right.astype(np.float64)
+        return self._expansion(self.solve(alpha, right, self.limits.tolerance, None)[0], offsets)
+
     def _moves_of_centers(
-        self, alpha: float, rows: Array, own: Array, solved: Array, sensitivities: Array
+        self, alpha: float, rows: Array, own: Array, reach: Array, sensitivities: Array
     ) -> Array:
-        """f(x) − f_{−i}(x) (p, m, t) for rows (p,) that are the centers ``own``."""
         alphas, t = np.array([alpha]), self.targets.shape[1]
-        found = np.empty((rows.size, solved.shape[1], t), self.targets.dtype)
+        found = np.empty((rows.size, reach.shape[1], t), self.targets.dtype)
         places = np.full(self.n, -1)
         places[rows] = np.arange(rows.size)
 
@@ -424,9 +442,8 @@ class PcgFactor(CenterFactor):
             at = places[some]
             fixed = Factor.left_out(self, alphas, some, residuals, complements)
             removal = self._removal(alpha, rows[at], own[at], complements)
-            reach = self.center_rows.directions(own[at]).T @ solved
             root = None if self.weighting.root is None else self.weighting.root[rows[at]]
-            found[at] = removal.moves(reach, sensitivities[at], fixed, root)
+            found[at] = removal.moves(reach[at], sensitivities[at], fixed, root)
 
         if rows.size:
             self.visit(alphas, store, rows)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterator
+from copy import copy
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -16,7 +19,17 @@ from ...kernels.tiles import kernel_rectangle
 from ...rows import Rows, rows_of
 from ...rows.block_sums import Keeper, Watcher
 from ...threads import for_each
-from ..contract import Candidate, Factor, Forgetful, SolverInput, Task
+from ..basis_factor import differences, residuals_of
+from ..contract import (
+    PATH_BLOCK,
+    BlockQuestion,
+    Candidate,
+    Factor,
+    Forgetful,
+    Functions,
+    SolverInput,
+    Task,
+)
 from ..cost_counts import counted, during
 from ..exact.ridge import RidgeFactor
 from ..exact.symmetric_system import SymmetricSystem
@@ -84,6 +97,33 @@ class CenterFactor(Factor):
     @property
     def lost_energy(self) -> float:
         return lost_energy(self.centers, self.rows, self.weighting)
+
+    @abstractmethod
+    def reach_functions(self, alpha: float, own: Array) -> Functions:
+        """How f(x) follows the coefficients of centers ``own`` (p,), beside their rows."""
+
+    @abstractmethod
+    def _moves_of_centers(
+        self, alpha: float, rows: Array, own: Array, reach: Array, sensitivities: Array
+    ) -> Array:
+        """f(x) − f_{−i}(x) (p, m, t) for rows (p,) that are the centers ``own``.
+
+        It is linear in their ``reach`` (p, m) and in ``sensitivities`` (p, m).
+        """
+
+    def move_functions(
+        self, alpha: float, errors: Array, unit: float, some: Array
+    ) -> Callable[[int], Functions] | None:
+        """As :meth:`moves`, which are linear in the view of a new row: here in its functions."""
+        places, own = self.center_rows.among(some)
+        found = self.sensitivity_functions(alpha, some) if own.size else None
+        if found is None:
+            return super().move_functions(alpha, errors, unit, some)
+        sensitivities = np.vstack(found).T
+        reach = np.vstack(self.reach_functions(alpha, own)).T
+        further = self._moves_of_centers(alpha, some[places], own, reach, sensitivities[places])
+        of_column = moves_by_column(sensitivities, errors, places, further * unit)
+        return lambda j: (of_column(j)[:, :-1].T, of_column(j)[:, -1])
 
     def of_some_rows(self, Y: Array, some: Array, most_centers: int) -> RectangleFactor:
         """A rectangle, whose centers are ``most_centers`` random ones, the same every time.
@@ -331,7 +371,7 @@ class RectangleFactor(CenterFactor, RidgeFactor):
     def each_block(
         self, size: int, look: Callable[[slice | Array, Array], None], sample: Array | None
     ) -> None:
-        if sample is None and self.n * self.centers.size * self.targets.itemsize <= KEPT_BYTES // 4:
+        if sample is None and self._few_numbers:
             sample = np.arange(self.n)
         if sample is None:
             super().each_block(max(size, STRIP), look, None)
@@ -360,8 +400,38 @@ class RectangleFactor(CenterFactor, RidgeFactor):
             errors[places] += removal.further_errors(errors[places])
         return errors
 
-    # rows that are centers are not left out by a division
-    left_out_by_target = Factor.left_out_by_target
+    def left_out_by_target(self, alphas: Array) -> Array:
+        """Rows that are centers are not left out by a division; where the rows are, if by tasks."""
+        rows: Any = self.rows
+        asked = self.errors_of_blocks(alphas) if rows.by_tasks else None
+        if asked is None:
+            return Factor.left_out_by_target(self, alphas)
+        return asked.rows.filled(asked.ask, asked.beside, asked.size)
+
+    def errors_of_blocks(self, alphas: Array) -> BlockQuestion | None:
+        if self._few_numbers:
+            return None
+        rows, centers = self.center_rows.alone
+        own = np.full(self.n, -1)
+        own[rows] = centers
+        beside = self.weighting.root, self.targets, self.base_complements, own
+        ask = partial(_errors_of_block, self._apart_from_rows(), alphas)
+        return BlockQuestion(self.rows, ask, beside, self.centers.block_rows())
+
+    @property
+    def _few_numbers(self) -> bool:
+        """Whether the basis at all rows is held at once."""
+        return self.n * self.centers.size * self.targets.itemsize <= KEPT_BYTES // 4
+
+    def _apart_from_rows(self) -> RectangleFactor:
+        """What answers for a row by its kernel values: nothing of the rows of the fit."""
+        _ = self.axes
+        other, none = copy(self), self.targets[:0]
+        other.rows = other._sums = other.center_rows = other._sampled = None  # type: ignore
+        other.targets = other.base_residuals = none
+        other.base_complements = None
+        other.weighting = replace(self.weighting, n=0, root=None, direction=None)
+        return other
 
     def reliable(self, alphas: Array) -> Array:
         return np.array([self.error_estimate(float(alpha)) < _RELIABLE for alpha in alphas])
@@ -397,17 +467,38 @@ class RectangleFactor(CenterFactor, RidgeFactor):
         self, alpha: float, queries: Any, errors: Array, unit: float, some: Array | None = None
     ) -> Callable[[int], Array]:
         """Where a row is a center, more changes than its target's share."""
-        asked, alphas = np.arange(self.n) if some is None else some, np.array([alpha])
+        asked = np.arange(self.n) if some is None else some
         places, own = self.center_rows.among(asked)
-        rows = asked[places]
         sensitivities = self.sensitivities(alpha, queries, some)
+        reach = (self.axes[own] * self.gains(alpha)) @ self.view(queries)
+        further = self._moves_of_centers(alpha, asked[places], own, reach, sensitivities[places])
+        return moves_by_column(sensitivities, errors, places, further * unit)
+
+    def _moves_of_centers(
+        self, alpha: float, rows: Array, own: Array, reach: Array, sensitivities: Array
+    ) -> Array:
+        """f(x) − f_{−i}(x) (p, m, t) for rows (p,) that are the centers ``own``."""
+        alphas = np.array([alpha])
         root = None if self.weighting.root is None else self.weighting.root[rows]
         A, residuals, complements = self.at(alphas, rows)
-        fixed = super().left_out(alphas, rows, residuals, complements)
+        fixed = Factor.left_out(self, alphas, rows, residuals, complements)
         removal = CenterRemoval.of(self, alphas, A, own, complements)
-        reach = (self.axes[own] * self.gains(alpha)) @ self.view(queries)
-        further = removal.moves(reach, sensitivities[places], fixed, root)
-        return moves_by_column(sensitivities, errors, places, further * unit)
+        return removal.moves(reach, sensitivities, fixed, root)
+
+    def sensitivity_functions(self, alpha: float, some: Array) -> Functions:
+        """As the coefficients of q targets: qr² multiplications."""
+        of_rows = self.weighting.scale(np.array(self.basis(some)), some)
+        return self._functions(self.gains(alpha)[:, None] * of_rows.T, self._shares_of_mean(some))
+
+    def reach_functions(self, alpha: float, own: Array) -> Functions:
+        return self._functions((self.axes[own] * self.gains(alpha)).T, np.zeros(own.size))
+
+    def _functions(self, weights: Array, offsets: Array) -> Functions:
+        """A new row's view times ``weights`` (k, q), and ``offsets`` (q,)."""
+        C = self.axes @ weights
+        if self._off is not None:
+            offsets = offsets - self._mean @ C
+        return C / C.dtype.type(self.centers.unit), offsets
 
     def at(self, alphas: Array, rows: Array) -> tuple[Array, Array, Array]:
         """Basis (m, k), residuals (m, t, L) and complements (m, L) of some rows (m,)."""
@@ -430,6 +521,42 @@ class RectangleFactor(CenterFactor, RidgeFactor):
         """
         eps = float(np.finfo(self._sum_type).eps)
         return super().error_estimate(alpha) + eps * (self._amplified - 1.0)
+
+
+def _errors_of_block(
+    factor: RectangleFactor,
+    alphas: Array,
+    block: Rows,
+    root: Array | None,
+    targets: Array,
+    base: Array,
+    own: Array,
+) -> Array:
+    """Errors (b, t) without each of the rows of a block, of which some are centers ``own`` (b,).
+
+    ``factor`` knows none of the rows.
+    """
+    found = np.empty(targets.shape, targets.dtype)
+    for alpha in np.unique(alphas):
+        columns, one = np.flatnonzero(alphas == alpha), np.array([alpha])
+        F = factor.filters(one)
+        filtered = factor._filtered(F)
+        for piece in blocks(block.shape[0], max(STRIP, PATH_BLOCK // F.shape[0])):
+            A = _basis_of(factor, block[piece], root, piece)
+            residuals = residuals_of(A, filtered, targets.shape[1], targets[piece])
+            complements = differences(A, F, base[piece], factor.least_difference)
+            errors = Factor.left_out(factor, one, piece, residuals, complements)
+            at = np.flatnonzero(own[piece] >= 0)
+            if at.size:
+                removal = CenterRemoval.of(factor, one, A[at], own[piece][at], complements[at])
+                errors[at] += removal.further_errors(errors[at])
+            found[piece, columns] = errors[:, columns, 0]
+    return found
+
+
+def _basis_of(factor: RectangleFactor, rows: Rows, root: Array | None, part: slice) -> Array:
+    some = None if root is None else root[part]
+    return factor.centers.values(rows, factor._off, some) @ factor.axes
 
 
 def rectangle_cost(task: Task) -> Candidate:

@@ -12,7 +12,17 @@ import numpy as np
 
 from ...arrays import Array, blocks
 from ...threads import shared_cores
-from ..contract import Candidate, Factor, SolverInput, Task, Unconverged, Visitor, Work, shown_of
+from ..contract import (
+    Candidate,
+    Factor,
+    Functions,
+    SolverInput,
+    Task,
+    Unconverged,
+    Visitor,
+    Work,
+    shown_of,
+)
 from ..cost_counts import columns_of, counted, during
 from ..exact.feature_matrix import CentredRows
 from ..exact.symmetric_system import SymmetricSystem
@@ -378,6 +388,15 @@ class KrylovFactor(Factor):
         found = self._new_rows().sensitivities(self.scaled(np.array([alpha])), queries)
         return self._with_mean(found if some is None else found[some], some)
 
+    def sensitivity_functions(self, alpha: float, some: Array) -> Functions | None:
+        """**Cost**: that of a fit to q targets; None for more features than rows."""
+        if self._equations.dual:
+            return None
+        V = self._new_rows().hyperplanes(self.scaled(np.array([alpha])), self.rows.rows[some].X)
+        if self.weighting.root is not None:
+            V *= np.square(self.weighting.root[some])
+        return self.rows.hyperplane(V, self._shares_of_mean(some))
+
     def variances(self, alpha: float, queries: Any, prior: Array) -> Array:
         left = self._new_rows().leftovers(self.scaled(np.array([alpha])), queries)
         return self.rows.unit**2 * left + self._variance_of_mean(alpha)
@@ -474,6 +493,13 @@ class NewRows:
             solutions = sequence.at_own(np.repeat(shifts, start.shape[1]))
             dual = self._equations.dual
             found[:, columns] = solutions if dual else self._equations.rows.times(solutions)
+        return found
+
+    def hyperplanes(self, shifts: Array, queries: Any) -> Array:
+        """(X̃ᵀX̃ + λ)⁻¹x at one λ (1,) → (d, m), where there are no more features than rows."""
+        found = np.empty((self._rows.shape[1], queries.shape[0]), self._rows.rows.dtype)
+        for columns, start, sequence in self._sequences(shifts, queries):
+            found[:, columns] = sequence.at_own(np.repeat(shifts, start.shape[1]))
         return found
 
     def leftovers(self, shifts: Array, queries: Any) -> Array:
