@@ -37,7 +37,8 @@ def run(model_path: str, path: str, options: dict[str, Any], console: Console) -
     check_codes(options["ignore"])
     if output is not None:
         format_of(output)
-        inputs = [Path(each) for each in (model_path, path) if each != "-"]
+        read = (model_path, path, options["data"])
+        inputs = [Path(each) for each in read if each not in (None, "-")]
         check_outputs([output], force=options["force"], inputs=inputs)
     model = TableModel.load(model_path)
     file = open_table(path, options, words=model.words)
