@@ -87,9 +87,16 @@ class Console:
 
     @contextmanager
     def warnings_as_notes(self) -> Iterator[None]:
-        """Warnings of the library become notes."""
+        """Warnings of the library become notes, but those of columns that are not used.
+
+        Of these every command tells in its own words.
+        """
+        from ..errors import EmptyColumnWarning, IdentifierWarning
+
         with warnings.catch_warnings():
             warnings.simplefilter("always", UserWarning)
+            warnings.simplefilter("ignore", EmptyColumnWarning)
+            warnings.simplefilter("ignore", IdentifierWarning)
             warnings.simplefilter("ignore", DeprecationWarning)
             warnings.showwarning = lambda message, *_, **__: self.note(str(message))
             yield
