@@ -53,14 +53,17 @@ def reports():
     second = TableClassifier("gaussian", encoder=encoder).fit(frame, classes)
     binary = np.where(classes == "many", "many", "few")
     third = TableClassifier("gaussian", encoder=encoder).fit(frame, binary)
+    large = 12_345 * y
+    fourth = TableRegressor("gaussian", encoder=encoder).fit(frame, large)
     return {
         "numbers": html(first, frame, y),
+        "large numbers": html(fourth, frame, large, quick=True),
         "classes": html(second, frame, classes, quick=True),
         "two classes": html(third, frame, binary, quick=True),
     }
 
 
-KINDS = ["numbers", "classes", "two classes"]
+KINDS = ["numbers", "large numbers", "classes", "two classes"]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -198,6 +201,20 @@ def test_shares_are_short():
 
 # --- in a browser ---
 
+# Texts that are not whole inside of their figure.
+CUT = """
+const cut = [];
+for (const svg of document.querySelectorAll('figure svg')) {
+  const frame = svg.getBoundingClientRect();
+  for (const text of svg.querySelectorAll('text')) {
+    const box = text.getBoundingClientRect();
+    if (box.left < frame.left - 1 || box.right > frame.right + 1
+        || box.top < frame.top - 1 || box.bottom > frame.bottom + 1) cut.push(text.textContent);
+  }
+}
+return cut;
+"""
+
 
 @pytest.fixture(scope="module")
 def browser():
@@ -224,6 +241,7 @@ def test_it_looks_right_in_a_browser(browser, reports, tmp_path, kind, scheme, w
         assert len(figure.get_attribute("aria-label")) > 20
         box = figure.rect
         assert 200 < box["width"] <= width
+    assert browser.execute_script(CUT) == []
     levels = [int(e.tag_name[1]) for e in browser.find_elements("css selector", "h1, h2, h3")]
     assert levels[0] == 1
     assert levels.count(1) == 1

@@ -414,7 +414,7 @@ def _columns(model: Any, outer: OuterErrors) -> tuple[list[str], list[list[str]]
     drawn: Drawing | None = None
     if top:
         values = np.array([100 * slopes[name] for name in top])
-        label = "share of how much predictions move, per cent"
+        label = "share in how predictions move, %"
         drawn = columns_figure(top, values, None, label, of=len(order))
     return order, [[percent(float(slopes[name]))] for name in order], drawn
 
