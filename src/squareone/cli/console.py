@@ -49,6 +49,10 @@ class Console:
     as_json: bool = False
     notes: list[str] = field(default_factory=list)
 
+    def aside(self) -> Console:
+        """For what is read again: only notes, and those that were not made before."""
+        return Console(quiet=True, notes=self.notes)
+
     def say(self, text: str) -> None:
         """A line of what is going on."""
         if not self.quiet:

@@ -135,7 +135,7 @@ def run_explain(
     from .table_problem import open_table
 
     model = TableModel.load(model_path)
-    problem = training_problem(model, options["data"], options, Console(quiet=True))
+    problem = training_problem(model, options["data"], options, console.aside())
     file = problem.file if path == options["data"] else open_table(path, options, model.words)
     if options["row"] > file.table.num_rows:
         msg = f"--row {options['row']}: {file.name} has {file.table.num_rows:,} rows"

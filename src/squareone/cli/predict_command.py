@@ -55,7 +55,7 @@ def run(model_path: str, path: str, options: dict[str, Any], console: Console) -
     unseen = check_schema(model, file)
     refitted = None
     if model.task == "regression" and options["intervals"] == "jackknife+":
-        training = training_problem(model, options["data"], options, Console(quiet=True))
+        training = training_problem(model, options["data"], options, console.aside())
         refitted = RefittedIntervals.of(model, training, console)
     made = _predictions(model, file, options, refitted)
     _refuse_collisions(kept, list(made))
@@ -159,7 +159,7 @@ def _stored(model: TableModel, level: float) -> tuple[float, float]:
     if ends is None:
         count = 0 if errors is None else errors.size
         msg = (
-            f"intervals with {level:.0%} coverage cannot be made of {count:,} errors: say a lower "
+            f"intervals with {100 * level:g}% coverage cannot be made of {count:,} errors: say a lower "
             "--coverage, or --intervals none"
         )
         raise ValueError(msg)
