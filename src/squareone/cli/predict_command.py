@@ -159,8 +159,8 @@ def _stored(model: TableModel, level: float) -> tuple[float, float]:
     if ends is None:
         count = 0 if errors is None else errors.size
         msg = (
-            f"intervals with {100 * level:g}% coverage cannot be made of {count:,} errors: say a lower "
-            "--coverage, or --intervals none"
+            f"intervals with {100 * level:g}% coverage cannot be made of {count:,} errors: say a "
+            "lower --coverage, or --intervals none"
         )
         raise ValueError(msg)
     return ends
