@@ -288,6 +288,18 @@ def test_no_file_is_written_over_by_another(table, models):
     assert table.read_bytes() == before
 
 
+def test_what_is_no_file_is_not_replaced(models, tmp_path):
+    """Such as /dev/null, for which a file would stand from then on."""
+    pipe = tmp_path / "out.csv"
+    os.mkfifo(pipe)
+    model, new = models / "price.squareone", models / "houses.csv"
+    for force in ([], ["--force"]):
+        done = run("predict", model, new, "-o", pipe, *force)
+        assert done.exit_code == 1
+        assert "is a device or a pipe" in done.stderr
+    assert pipe.is_fifo()
+
+
 def test_a_failure_leaves_no_file(table, monkeypatch):
     def broken(*_, **__):
         raise OSError(28, "No space left on device", "houses.squareone")

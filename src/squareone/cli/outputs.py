@@ -29,6 +29,9 @@ def check_outputs(paths: Sequence[Path], *, force: bool, inputs: Sequence[Path] 
         if path.is_dir():
             msg = f"{path} is a folder: the name of a file is expected"
             raise ValueError(msg)
+        if path.exists() and not path.is_file():
+            msg = f"{path} is a device or a pipe: the name of a file is expected"
+            raise ValueError(msg)
         if path.exists() and not force:
             msg = f"{path} exists: give another name with -o, or --force to replace it"
             raise FileExistsError(msg)
