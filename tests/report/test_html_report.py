@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -16,6 +17,7 @@ pytest.importorskip("matplotlib")
 import squareone
 from squareone import TableClassifier, TableRegressor
 from squareone.report import html
+from squareone.report.html_report import _choice
 from squareone.report.outer_errors import OuterErrors
 from squareone.report.verdict import number, percent, verdict_of
 from squareone.tables import TableEncoder
@@ -118,6 +120,35 @@ def test_the_verdict_is_first_and_the_rest_in_order(reports):
     places = [text.index('aria-label="verdict"')]
     places += [text.index(f'id="{part}"') for part in [*parts[1:], "checks", "plan", "made"]]
     assert places == sorted(places)
+
+
+def test_the_brier_score_is_explained(reports):
+    assert "Brier" not in reports["numbers"].text
+    for kind in ("classes", "two classes"):
+        page = reports[kind].text
+        assert "mean square error of the probabilities, summed over the classes" in page
+        outer = reports[kind].outer
+        truth = np.eye(len(outer.classes))[outer.truth]
+        score = np.square(outer.model - truth).sum(axis=1).mean()
+        assert f'<td class="n">{number(score)}</td>' in page
+
+
+@pytest.mark.parametrize("plainer", [False, True])
+def test_why_the_best_candidate_was_not_taken(plainer):
+    trials = {
+        "kernel": np.array(["Gaussian()", "Matern()"]),
+        "rounds": np.zeros(2, int),
+        "power": np.zeros(2),
+        "preparation": np.zeros(2, int),
+        "rows": np.full(2, 90),
+        "stage": np.ones(2, int),
+        "score": np.array([-0.31, -0.30]),
+        "chosen": np.array([plainer, not plainer]),
+    }
+    record = SimpleNamespace(learned=SimpleNamespace(trials=trials))
+    found = _choice(SimpleNamespace(encoder=None, _recorded=lambda: record))
+    assert [row[0] for row in found["rows"]] == ["Matern", "Gaussian"]
+    assert found["plainer"] == plainer
 
 
 def test_a_wrong_target_is_the_first_to_look_at(reports):

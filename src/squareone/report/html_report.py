@@ -538,7 +538,12 @@ def _choice(model: Any) -> dict[str, Any]:
                 i == chosen,
             )
         )
-    return {"rows": rows, "of": int(last.size), "stage_rows": int(trials["rows"][chosen])}
+    return {
+        "rows": rows,
+        "of": int(last.size),
+        "stage_rows": int(trials["rows"][chosen]),
+        "plainer": chosen != order[0],
+    }
 
 
 def _learned(rounds: int, power: float) -> str:
