@@ -128,6 +128,7 @@ def test_bad_options_are_refused_in_words(table, arguments, words):
     [
         ["fit", "houses.csv"],
         ["fit", "houses.csv", "--target", "price", "--seed", "-1"],
+        ["fit", "houses.csv", "--target", "price", "--report", "r.html", "--no-report"],
         ["fit", "houses.csv", "--target", "price", "--centers", "many"],
         ["fit", "houses.csv", "--target", "price", "--delimiter", ";;"],
         ["predict", "nothing.squareone", "houses.csv"],

@@ -90,6 +90,33 @@ def test_with_groups_all_is_chosen_without_the_others_of_the_group(table):
     assert run("predict", "houses.squareone", "houses.csv").exit_code == 0
 
 
+@pytest.mark.parametrize("quick", [["--quick"], pytest.param([], marks=pytest.mark.thorough)])
+def test_what_weights_are_for_is_said(table, quick):
+    """They teach; errors are of rows, each of which counts once."""
+    common = ["fit", "houses.csv", "--target", "price", "--kernel", "linear", "--json", *quick]
+    done = run(*common, "--weights", "year")
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["measured"]["how"].endswith("each row counts once")
+    assert "in these figures each row counts once" in (table.parent / "houses.html").read_text()
+    done = run(*common, "--no-report", "--force")
+    assert "counts once" not in json.loads(done.stdout)["measured"]["how"]
+
+
+@pytest.mark.parametrize("command", ["fit", "suspects", "plan"])
+def test_columns_that_are_not_used_are_told_once_in_words_of_the_command(table, command):
+    """Also with -q; what a Python user would do about them is of no help here."""
+    names, rows = houses()
+    counted = [[str(i), *row, ""] for i, row in enumerate(rows)]
+    table.write_text(text_of(["count", *names, "nothing"], counted))
+    done = run(command, "houses.csv", "--target", "price", "--kernel", "linear", "--quick", "-q")
+    assert done.exit_code == 0, done.output
+    told = 0 if command == "plan" else 1
+    assert done.stderr.count("not used: count (identifier: ") == told
+    assert done.stderr.count("not used: nothing (empty: ") == told
+    assert "of X" not in done.stderr
+    assert "drop_identifiers" not in done.stderr
+
+
 def test_predictions_are_those_of_the_model_in_order(models):
     import pyarrow.csv
 
@@ -243,6 +270,34 @@ def test_existing_files_are_kept(table):
         "read by this command"
         in run("fit", "houses.csv", "--target", "price", "-o", "houses.csv", "--force").stderr
     )
+
+
+def test_no_file_is_written_over_by_another(table, models):
+    """Who takes -o for the report would have it in place of the model."""
+    fit = ["fit", "houses.csv", "--target", "price", "--quick"]
+    for names in (["-o", "m.html"], ["-o", "m", "--report", "./m"]):
+        done = run(*fit, *names)
+        assert done.exit_code == 1
+        assert "would be written twice" in done.stderr
+        assert [path.name for path in table.parent.iterdir()] == ["houses.csv"]
+    before = table.read_bytes()
+    again = ["--intervals", "jackknife+", "--data", table, "-o", table, "--force"]
+    done = run("predict", models / "price.squareone", models / "houses.csv.gz", *again)
+    assert done.exit_code == 1
+    assert "is read by this command" in done.stderr
+    assert table.read_bytes() == before
+
+
+def test_what_is_no_file_is_not_replaced(models, tmp_path):
+    """Such as /dev/null, for which a file would stand from then on."""
+    pipe = tmp_path / "out.csv"
+    os.mkfifo(pipe)
+    model, new = models / "price.squareone", models / "houses.csv"
+    for force in ([], ["--force"]):
+        done = run("predict", model, new, "-o", pipe, *force)
+        assert done.exit_code == 1
+        assert "is a device or a pipe" in done.stderr
+    assert pipe.is_fifo()
 
 
 def test_a_failure_leaves_no_file(table, monkeypatch):

@@ -239,7 +239,9 @@ def test_numbers_of_which_nobody_knows_what_is_meant_stay_words(table, cells):
     assert "is read as" not in done.stderr
 
 
-@pytest.mark.parametrize("date", ["{d:02d}/03/{y}", "{d}.3.{y}", "{d} Mar {y}", "March {d}, {y}"])
+@pytest.mark.parametrize(
+    "date", ["{d:02d}/03/{y}", "{d}.3.{y}", "{d} Mar {y}", "March {d}, {y}", "{y}-03", "{y}/03"]
+)
 def test_dates_of_other_formats_are_told(table, date):
     cells = {i: f'"{date.format(d=1 + i % 28, y=1950 + i)}"' for i in range(len(ROWS))}
     cells[4] = "1954-03-05"

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 
 import numpy as np
 import pytest
@@ -72,6 +73,33 @@ def test_explain_names_rows_whose_absence_would_change_the_prediction(models):
     y = frame.column("price").to_numpy()
     without = again.fit(rows[rest], y[rest]).predict(rows[4:5])[0]
     assert found["prediction"] - without == pytest.approx(strongest["moves"], rel=1e-4)
+
+
+def test_what_is_noted_of_the_training_table_is_noted_once(table):
+    names, rows = houses()
+    place = names.index("area")
+    signed = [[*row[:place], f"${row[place]}", *row[place + 1 :]] for row in rows]
+    table.write_text(text_of(names, signed))
+    fit = ["fit", "houses.csv", "--target", "price", "--kernel", "linear", "--quick", "--no-report"]
+    assert run(*fit).exit_code == 0
+    done = run("explain", "houses.squareone", "houses.csv", "--data", "houses.csv", "--row", "3")
+    assert done.exit_code == 0, done.output
+    assert done.stderr.count("area has numbers with signs") == 1
+
+
+def test_shares_and_coverages_are_not_rounded_to_all(table, models):
+    """Neither in the report nor in ``inspect``, where the verdict says "nearly all"."""
+    table.write_text("x,y\n" + "".join(f"{i % 40},{3 * (i % 40) + i % 2}\n" for i in range(80)))
+    done = run("fit", "houses.csv", "--target", "y", "--kernel", "linear", "--quick")
+    assert done.exit_code == 0, done.output
+    assert "nearly all is explained" in done.stderr
+    report = (table.parent / "houses.html").read_text()
+    assert "<dt>explained</dt><dd>nearly all</dd>" in report
+    assert report.count("nearly all is explained") == 2
+    assert re.search("explained +nearly all", run("inspect", "houses.squareone").stdout)
+    model, new = models / "price.squareone", models / "houses.csv"
+    done = run("predict", model, new, "--coverage", "0.999")
+    assert "intervals with 99.9% coverage cannot be made of 80 errors" in done.stderr
 
 
 def test_explain_of_a_hyperplane_and_of_classes(table, models):

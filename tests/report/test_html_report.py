@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -16,6 +17,7 @@ pytest.importorskip("matplotlib")
 import squareone
 from squareone import TableClassifier, TableRegressor
 from squareone.report import html
+from squareone.report.html_report import _choice
 from squareone.report.outer_errors import OuterErrors
 from squareone.report.verdict import number, percent, verdict_of
 from squareone.tables import TableEncoder
@@ -53,14 +55,17 @@ def reports():
     second = TableClassifier("gaussian", encoder=encoder).fit(frame, classes)
     binary = np.where(classes == "many", "many", "few")
     third = TableClassifier("gaussian", encoder=encoder).fit(frame, binary)
+    large = 12_345 * y
+    fourth = TableRegressor("gaussian", encoder=encoder).fit(frame, large)
     return {
         "numbers": html(first, frame, y),
+        "large numbers": html(fourth, frame, large, quick=True),
         "classes": html(second, frame, classes, quick=True),
         "two classes": html(third, frame, binary, quick=True),
     }
 
 
-KINDS = ["numbers", "classes", "two classes"]
+KINDS = ["numbers", "large numbers", "classes", "two classes"]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -115,6 +120,35 @@ def test_the_verdict_is_first_and_the_rest_in_order(reports):
     places = [text.index('aria-label="verdict"')]
     places += [text.index(f'id="{part}"') for part in [*parts[1:], "checks", "plan", "made"]]
     assert places == sorted(places)
+
+
+def test_the_brier_score_is_explained(reports):
+    assert "Brier" not in reports["numbers"].text
+    for kind in ("classes", "two classes"):
+        page = reports[kind].text
+        assert "mean square error of the probabilities, summed over the classes" in page
+        outer = reports[kind].outer
+        truth = np.eye(len(outer.classes))[outer.truth]
+        score = np.square(outer.model - truth).sum(axis=1).mean()
+        assert f'<td class="n">{number(score)}</td>' in page
+
+
+@pytest.mark.parametrize("plainer", [False, True])
+def test_why_the_best_candidate_was_not_taken(plainer):
+    trials = {
+        "kernel": np.array(["Gaussian()", "Matern()"]),
+        "rounds": np.zeros(2, int),
+        "power": np.zeros(2),
+        "preparation": np.zeros(2, int),
+        "rows": np.full(2, 90),
+        "stage": np.ones(2, int),
+        "score": np.array([-0.31, -0.30]),
+        "chosen": np.array([plainer, not plainer]),
+    }
+    record = SimpleNamespace(learned=SimpleNamespace(trials=trials))
+    found = _choice(SimpleNamespace(encoder=None, _recorded=lambda: record))
+    assert [row[0] for row in found["rows"]] == ["Matern", "Gaussian"]
+    assert found["plainer"] == plainer
 
 
 def test_a_wrong_target_is_the_first_to_look_at(reports):
@@ -198,6 +232,20 @@ def test_shares_are_short():
 
 # --- in a browser ---
 
+# Texts that are not whole inside of their figure.
+CUT = """
+const cut = [];
+for (const svg of document.querySelectorAll('figure svg')) {
+  const frame = svg.getBoundingClientRect();
+  for (const text of svg.querySelectorAll('text')) {
+    const box = text.getBoundingClientRect();
+    if (box.left < frame.left - 1 || box.right > frame.right + 1
+        || box.top < frame.top - 1 || box.bottom > frame.bottom + 1) cut.push(text.textContent);
+  }
+}
+return cut;
+"""
+
 
 @pytest.fixture(scope="module")
 def browser():
@@ -224,6 +272,7 @@ def test_it_looks_right_in_a_browser(browser, reports, tmp_path, kind, scheme, w
         assert len(figure.get_attribute("aria-label")) > 20
         box = figure.rect
         assert 200 < box["width"] <= width
+    assert browser.execute_script(CUT) == []
     levels = [int(e.tag_name[1]) for e in browser.find_elements("css selector", "h1, h2, h3")]
     assert levels[0] == 1
     assert levels.count(1) == 1

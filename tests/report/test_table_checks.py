@@ -132,6 +132,17 @@ def test_the_error_where_equals_are_kept_together_is_that_of_folds_of_groups():
     assert together == pytest.approx(np.sqrt(np.concatenate(losses).mean()), rel=0.1)
 
 
+@pytest.mark.parametrize("dropped", [False, True])
+def test_rows_are_equal_in_the_columns_that_are_used(dropped):
+    """An identifier tells them apart, and is not used."""
+    frame, y = equals()
+    if dropped:
+        frame = frame.assign(name=[f"row {i}" for i in range(len(y))])
+    text = found_in(frame, y)["SQ002"].text
+    assert text.partition(" in five")[0].lower().count("columns that are used") == dropped
+    assert "are equal to another in all columns" in text
+
+
 @pytest.mark.filterwarnings("ignore::squareone.errors.IdentifierWarning")
 @pytest.mark.parametrize("leak", KINDS)
 def test_a_planted_leak_is_found(leak):

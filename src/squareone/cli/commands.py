@@ -232,6 +232,9 @@ def fit(table: str, **options: Any) -> None:
     if table == "-" and not options["output"]:
         msg = "a table from standard input has no name: say where the model goes, -o NAME.squareone"
         raise click.UsageError(msg)
+    if options["report"] and options["no_report"]:
+        msg = "--report and --no-report contradict each other: give one of them"
+        raise click.UsageError(msg)
     typed = _typed(click.get_current_context())
     run(table, options | {"typed": typed}, _console(options))
 

@@ -49,6 +49,10 @@ class Console:
     as_json: bool = False
     notes: list[str] = field(default_factory=list)
 
+    def aside(self) -> Console:
+        """For what is read again: only notes, and those that were not made before."""
+        return Console(quiet=True, notes=self.notes)
+
     def say(self, text: str) -> None:
         """A line of what is going on."""
         if not self.quiet:
@@ -87,9 +91,16 @@ class Console:
 
     @contextmanager
     def warnings_as_notes(self) -> Iterator[None]:
-        """Warnings of the library become notes."""
+        """Warnings of the library become notes, but those of columns that are not used.
+
+        Of these every command tells in its own words.
+        """
+        from ..errors import EmptyColumnWarning, IdentifierWarning
+
         with warnings.catch_warnings():
             warnings.simplefilter("always", UserWarning)
+            warnings.simplefilter("ignore", EmptyColumnWarning)
+            warnings.simplefilter("ignore", IdentifierWarning)
             warnings.simplefilter("ignore", DeprecationWarning)
             warnings.showwarning = lambda message, *_, **__: self.note(str(message))
             yield

@@ -26,6 +26,7 @@ _DATE = re.compile(r"\s*\d{4}-\d{2}-\d{2}")
 # Dates as people write them, of which it is not known what is the day and what the month.
 _OTHER_DATE = re.compile(
     r"\s*(\d{1,2}[./-]\d{1,2}[./-]\d{2,4}|\d{4}[./]\d{1,2}[./]\d{1,2}"
+    r"|(19|20)\d{2}[-/](0[1-9]|1[0-2])(?![-/\d])"
     r"|\d{1,2}\.?[ -][^\W\d]{3,9}\.?[ -]\d{2,4}|[^\W\d]{3,9}\.? \d{1,2},? \d{4})\b.*"
 )
 # Rows, and levels in them, that are looked at for dates, and the share of these that says so.

@@ -22,12 +22,14 @@ from .console import Console
 from .outputs import check_outputs
 from .table_problem import TableProblem, table_problem
 
-__all__ = ["FittedTable", "estimator_for", "fit_table", "run", "typed_options"]
+__all__ = ["FittedTable", "estimator_for", "fit_table", "run", "tell_columns", "typed_options"]
 
 # Rows from which the columns that were encoded are described.
 _DESCRIBED = 20_000
 # Seconds of a quick fit, as far as the plan can tell, and rows that all carry coefficients anyway.
 _QUICK_SECONDS, _QUICK_EXACT = 30.0, 3000
+# Columns that are not used, of which it is told.
+_DROPPED = 10
 #: Endings of the files that are made.
 MODEL, REPORT = ".squareone", ".html"
 
@@ -166,7 +168,7 @@ def fit_table(path: str, options: dict[str, Any], console: Console) -> FittedTab
         outer, estimator, spent = _fits(problem, options, console)
     spent = {"reading": read - started, **spent}
     verdict = verdict_of(outer, problem.target.name, approximation(estimator, problem.y.size))
-    _tell_columns(estimator, console)
+    tell_columns(estimator, console)
     return FittedTable(problem, estimator, outer, verdict, spent)
 
 
@@ -193,7 +195,8 @@ def _fits(
     console.progress(f"all {problem.y.size:,} rows teach")
     fitted_to(estimator, problem.X, problem.y, problem.weights, problem.groups)
     if outer is None:
-        outer = left_out_errors(estimator, problem.y, problem.target.rows)
+        weighted = problem.weights is not None
+        outer = left_out_errors(estimator, problem.y, problem.target.rows, weighted=weighted)
     else:
         outer.rows = problem.target.rows[outer.rows]
     done = time.perf_counter()
@@ -299,12 +302,13 @@ def typed_options(model: TableModel) -> list[str]:
     return found
 
 
-def _tell_columns(estimator: Any, console: Console) -> None:
+def tell_columns(estimator: Any, console: Console) -> None:
+    """Name the columns that a fitted model does not use, and why."""
     dropped = estimator.encoder_.dropped_
-    for name, why in list(dropped.items())[:10]:
-        console.say(f"not used: {name} ({why})")
-    if len(dropped) > 10:
-        console.say(f"not used: {len(dropped) - 10:,} more; squareone inspect lists them")
+    for name, why in list(dropped.items())[:_DROPPED]:
+        console.note(f"not used: {name} ({why})")
+    if len(dropped) > _DROPPED:
+        console.note(f"not used: {len(dropped) - _DROPPED:,} more; squareone inspect lists them")
 
 
 def described(model: TableModel) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..planning.text_table import Table
-from ..report.verdict import number, percent
+from ..report.verdict import number, percent, share_explained
 from ..tables.table_model import TableModel
 from .console import Console
 from .fit_command import approximation, described, typed_options
@@ -65,7 +65,7 @@ def _facts(model: TableModel) -> dict[str, str]:
         "error": f"{shown(error)} ± {shown(spread)}",
         "guessing": shown(measured.guess[0]),
         "boosted trees": "not measured" if measured.trees is None else shown(measured.trees[0]),
-        "explained": percent(measured.explained),
+        "explained": share_explained(measured.explained),
         "measured by": f"{measured.how} ({measured.rows:,} rows)",
         "kernel": str(model.estimator.kernel_),
         "alpha": number(float(np.mean(model.estimator.alpha_))),

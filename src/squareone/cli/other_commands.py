@@ -35,7 +35,7 @@ from ..tables.encoded_rows import rows_of_table
 from ..tables.table_model import TableModel
 from .console import Console
 from .feature_columns import as_fitted
-from .fit_command import REPORT, estimator_for, typed_options
+from .fit_command import REPORT, estimator_for, tell_columns, typed_options
 from .outputs import check_outputs, format_of, write_table
 from .table_problem import TableProblem, counted, table_problem
 from .training_table import training_problem
@@ -89,6 +89,7 @@ def run_suspects(path: str, options: dict[str, Any], console: Console) -> None:
     estimator = estimator_for(problem.task, problem.y.size, options, console)
     with console.warnings_as_notes():
         fitted_to(estimator, problem.X, problem.y, problem.weights, problem.groups)
+    tell_columns(estimator, console)
     found = left_out_errors(estimator, problem.y, problem.target.rows)
     order, strange = suspicion(found)
     order = order[: options["rows"]]
@@ -134,7 +135,7 @@ def run_explain(
     from .table_problem import open_table
 
     model = TableModel.load(model_path)
-    problem = training_problem(model, options["data"], options, Console(quiet=True))
+    problem = training_problem(model, options["data"], options, console.aside())
     file = problem.file if path == options["data"] else open_table(path, options, model.words)
     if options["row"] > file.table.num_rows:
         msg = f"--row {options['row']}: {file.name} has {file.table.num_rows:,} rows"
@@ -284,7 +285,8 @@ def run_report(model_path: str, options: dict[str, Any], console: Console) -> No
     problem = training_problem(model, options["data"], options, console)
     with console.warnings_as_notes():
         if options["quick"]:
-            outer = left_out_errors(model.estimator, problem.y, problem.target.rows)
+            rows, weighted = problem.target.rows, problem.weights is not None
+            outer = left_out_errors(model.estimator, problem.y, rows, weighted=weighted)
         else:
             outer = outer_errors(
                 clone(model.estimator),

@@ -19,12 +19,18 @@ _FORMATS = (".csv", ".tsv", ".parquet", ".arrow", ".feather")
 
 def check_outputs(paths: Sequence[Path], *, force: bool, inputs: Sequence[Path] = ()) -> None:
     """Refuse, before any work, files that are there, folders that are not, and inputs."""
-    for path in paths:
+    for place, path in enumerate(paths):
+        if any(os.path.realpath(path) == os.path.realpath(other) for other in paths[:place]):
+            msg = f"{path} would be written twice: give each of the files a name of its own"
+            raise ValueError(msg)
         if any(same_file(path, given) for given in inputs):
             msg = f"{path} is read by this command: give another name with -o"
             raise ValueError(msg)
         if path.is_dir():
             msg = f"{path} is a folder: the name of a file is expected"
+            raise ValueError(msg)
+        if path.exists() and not path.is_file():
+            msg = f"{path} is a device or a pipe: the name of a file is expected"
             raise ValueError(msg)
         if path.exists() and not force:
             msg = f"{path} exists: give another name with -o, or --force to replace it"

@@ -37,7 +37,8 @@ def run(model_path: str, path: str, options: dict[str, Any], console: Console) -
     check_codes(options["ignore"])
     if output is not None:
         format_of(output)
-        inputs = [Path(each) for each in (model_path, path) if each != "-"]
+        read = (model_path, path, options["data"])
+        inputs = [Path(each) for each in read if each not in (None, "-")]
         check_outputs([output], force=options["force"], inputs=inputs)
     model = TableModel.load(model_path)
     file = open_table(path, options, words=model.words)
@@ -54,7 +55,7 @@ def run(model_path: str, path: str, options: dict[str, Any], console: Console) -
     unseen = check_schema(model, file)
     refitted = None
     if model.task == "regression" and options["intervals"] == "jackknife+":
-        training = training_problem(model, options["data"], options, Console(quiet=True))
+        training = training_problem(model, options["data"], options, console.aside())
         refitted = RefittedIntervals.of(model, training, console)
     made = _predictions(model, file, options, refitted)
     _refuse_collisions(kept, list(made))
@@ -158,8 +159,8 @@ def _stored(model: TableModel, level: float) -> tuple[float, float]:
     if ends is None:
         count = 0 if errors is None else errors.size
         msg = (
-            f"intervals with {level:.0%} coverage cannot be made of {count:,} errors: say a lower "
-            "--coverage, or --intervals none"
+            f"intervals with {100 * level:g}% coverage cannot be made of {count:,} errors: say a "
+            "lower --coverage, or --intervals none"
         )
         raise ValueError(msg)
     return ends

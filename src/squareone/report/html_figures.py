@@ -22,6 +22,8 @@ _INK, _FAINT = "#010203", "#040506"
 _FEW_TO_MANY = ("#56B4E9", "#009E73", "#E69F00")
 # Inches of a figure, and cells of a binned one.
 _SIZE, _CELLS = (4.6, 3.4), 36
+# Inches left free at the edges: letters in a browser are wider than where this was laid out.
+_PAD = 0.12
 #: Rows below which a bin of a curve is not shown.
 FEWEST = 10
 _METADATA = re.compile(r"<metadata>.*?</metadata>", re.DOTALL)
@@ -49,6 +51,7 @@ def draw(title: str, alt: str, into: Callable[[Any], None], size: Any = _SIZE) -
 
     import matplotlib as mpl
     from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
 
     look: Any = {
         "svg.fonttype": "none",
@@ -67,7 +70,7 @@ def draw(title: str, alt: str, into: Callable[[Any], None], size: Any = _SIZE) -
         "axes.unicode_minus": True,
     }
     with mpl.rc_context(look):
-        figure = Figure(figsize=size, layout="constrained")
+        figure = Figure(figsize=size, layout=ConstrainedLayoutEngine(w_pad=_PAD, h_pad=_PAD))
         ax = figure.add_subplot()
         into(ax)
         file = io.StringIO()

@@ -22,7 +22,7 @@ from ..version import __version__
 from .html_figures import Drawing, columns_figure, coverage_figure, errors_figures
 from .outer_errors import PERMUTED_ROWS, OuterErrors, left_out_errors, outer_errors
 from .table_checks import CODES, Check, check_codes, checks_of_table, looked_at
-from .verdict import Verdict, number, percent, verdict_of
+from .verdict import Verdict, number, percent, share_explained, verdict_of
 
 __all__ = ["HtmlReport", "ReportFacts", "html", "html_of"]
 
@@ -297,7 +297,7 @@ def _errors(outer: OuterErrors) -> dict[str, Any]:
         rows.append(row)
     sizes = np.array([outer.error(values)[0] for _, values in rivals])
     amounts = (100 * sizes / (sizes.max() or 1.0)).round(1).tolist()
-    explained = percent(outer.explained)
+    explained = share_explained(outer.explained)
     return {"heads": heads, "rows": rows, "amounts": amounts, "explained": explained}
 
 
@@ -316,7 +316,7 @@ def _tiles(outer: OuterErrors) -> list[tuple[str, str, str]]:
         tiles.append((f"{_TILE_LEVEL:.0%} intervals cover", f"{seen[0]:.1%}", ""))
     if outer.task == "classification" and len(outer.classes) == 2:
         tiles.append(("area under ROC", _area(outer, outer.model), ""))
-    tiles.append(("explained", percent(outer.explained), ""))
+    tiles.append(("explained", share_explained(outer.explained), ""))
     return tiles
 
 
@@ -414,7 +414,7 @@ def _columns(model: Any, outer: OuterErrors) -> tuple[list[str], list[list[str]]
     drawn: Drawing | None = None
     if top:
         values = np.array([100 * slopes[name] for name in top])
-        label = "share of how much predictions move, per cent"
+        label = "share in how predictions move, %"
         drawn = columns_figure(top, values, None, label, of=len(order))
     return order, [[percent(float(slopes[name]))] for name in order], drawn
 
@@ -540,7 +540,12 @@ def _choice(model: Any) -> dict[str, Any]:
                 i == chosen,
             )
         )
-    return {"rows": rows, "of": int(last.size), "stage_rows": int(trials["rows"][chosen])}
+    return {
+        "rows": rows,
+        "of": int(last.size),
+        "stage_rows": int(trials["rows"][chosen]),
+        "plainer": chosen != order[0],
+    }
 
 
 def _learned(rounds: int, power: float) -> str:

@@ -33,6 +33,8 @@ PERMUTED_ROWS, _PERMUTED = 1000, 40
 _GROUPED_ROWS = 20_000
 # Rows of a table on the disk from which boosted trees learn.
 _TREE_ROWS = 200_000
+# What is said where rows have weights, by which the model learns.
+_EACH_ONCE = "; weights teach, and in these figures each row counts once"
 # Parts of the outer rows of which each is covered by intervals from the others.
 _COVERAGE_PARTS = 5
 
@@ -289,6 +291,8 @@ def outer_errors(
     folds, how = outer_folds(y, task, groups=groups, order=order, seed=seed)
     if is_mapped(X) and folds[0][0].size > _TREE_ROWS:
         how = f"{how}; boosted trees have learned from {_TREE_ROWS:,} of the other rows"
+    if weights is not None:
+        how += _EACH_ONCE
     classes: Any = None
     codes: Any = None
     if task == "classification":
@@ -445,7 +449,9 @@ def _permuted(
     return found
 
 
-def left_out_errors(estimator: Any, y: Array, rows: Array) -> OuterErrors:
+def left_out_errors(
+    estimator: Any, y: Array, rows: Array, *, weighted: bool = False
+) -> OuterErrors:
     """The errors by which the choice was made, of a fitted estimator: optimistic, and for nothing.
 
     Parameters
@@ -456,10 +462,14 @@ def left_out_errors(estimator: Any, y: Array, rows: Array) -> OuterErrors:
         The targets of the fit.
     rows : array (n,)
         Positions of the rows of the fit.
+    weighted : bool
+        Whether these had weights.
     """
     record = estimator._recorded()
     some = record.kept[record.scored_rows]
     how = "leaving rows out, by the same numbers by which the choice was made"
+    if weighted:
+        how += _EACH_ONCE
     shared: dict[str, Any] = {
         "rows": rows[some],
         "folds": np.zeros(some.size, int),

@@ -241,7 +241,8 @@ def _equal_rows(X: Any, y: Array, task: str, estimator: Any) -> Check | None:
     share = float(repeated.mean())
     if share < 0.01 or repeated.sum() < 10:
         return None
-    text = f"{int(repeated.sum()):,} rows ({percent(share)}) are equal to another in all columns."
+    where = "all columns that are used" if encoder.dropped_ else "all columns"
+    text = f"{int(repeated.sum()):,} rows ({percent(share)}) are equal to another in {where}."
     some = _whole_groups(group, counts)
     rows = _encoded(X, some, encoder)
     apart, together = _apart_and_together(rows, y[some], group[some], task, estimator)

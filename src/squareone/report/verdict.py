@@ -8,7 +8,7 @@ import numpy as np
 
 from .outer_errors import OuterErrors
 
-__all__ = ["Verdict", "number", "percent", "verdict_of"]
+__all__ = ["Verdict", "number", "percent", "share_explained", "verdict_of"]
 
 # Standard errors by which two differ if this is not chance.
 _SURE = 2.0
@@ -53,7 +53,7 @@ def verdict_of(found: OuterErrors, target: str, approximate: str = "") -> Verdic
     worth = float(found.losses(found.guess).mean())
     useful = gain > _SURE * doubt
     rival = "the mean" if found.task == "regression" else "the commonest class"
-    explained = _share(found.explained)
+    explained = share_explained(found.explained)
     if useful:
         guessing = f"Of the squared error of guessing, {explained} is explained."
         if found.task == "classification" and not _decides_better(found):
@@ -111,8 +111,8 @@ def _against_trees(found: OuterErrors) -> str:
     return f"This model is {'better' if gain > 0 else 'worse'} than boosted trees, beyond chance."
 
 
-def _share(explained: float) -> str:
-    """A share of one, never rounded up to all of it."""
+def share_explained(explained: float) -> str:
+    """The share of the error of guessing, never rounded up to all of it."""
     return "nearly all" if explained > 0.995 else percent(explained)
 
 

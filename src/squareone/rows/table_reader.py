@@ -375,7 +375,7 @@ def _parsed(source: _Source, form: TextFormat, words: Sequence[str], *, mapped: 
     encoding = "utf8" if form.encoding in ("utf-8", "utf-8-sig") else form.encoding
     read = csv.ReadOptions(
         column_names=list(form.names),
-        skip_rows=form.blank_lines,
+        skip_rows=form.lines_above,
         skip_rows_after_names=form.header_lines,
         encoding=encoding,
     )

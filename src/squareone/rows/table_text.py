@@ -13,6 +13,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from ..errors import TableFileError
 
@@ -32,6 +33,7 @@ _NUMBER = re.compile(r"\s*[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?\s*")
 _COMMA = re.compile(r"\s*[+-]?\d+,\d+([eE][+-]?\d+)?\s*")
 _THOUSANDS = re.compile(r"\s*[+-]?\d{1,3}(,\d{3})+\s*")
 _POINT = re.compile(r"\s*[+-]?\d*\.\d+([eE][+-]?\d+)?\s*")
+_STATED = re.compile(r"\ufeff?\"?sep=([^\r\n\"])\"?[\r\n]*", re.IGNORECASE)
 _CODE = re.compile(r"\s*0\d+\s*")
 # A share of rows that have to agree on a number of columns.
 _AGREE = 0.8
@@ -50,8 +52,8 @@ class TextFormat:
         ``"."`` or ``","``.
     header_lines : int
         Lines before the first row; the first of them has the names.
-    blank_lines : int
-        Lines without anything before those.
+    lines_above : int
+        Lines before those: without anything, or with Excel's own word on the delimiter.
     names : tuple of str
     codes : tuple of str
         Names of columns that hold codes with leading zeros.
@@ -61,7 +63,7 @@ class TextFormat:
     delimiter: str
     decimal: str
     header_lines: int
-    blank_lines: int
+    lines_above: int
     names: tuple[str, ...]
     codes: tuple[str, ...]
 
@@ -102,23 +104,39 @@ def find_format(
         What is known.
     """
     encoding = encoding or _encoding(sample, source)
-    lines = _text(sample, encoding, source).splitlines(keepends=True)
+    lines = list(io.StringIO(_text(sample, encoding, source), newline=""))
     if not whole and len(lines) > 1:
         lines = lines[:-1]  # which may be cut
-    lines = lines[:_LINES]
-    delimiter = delimiter or _delimiter(lines)
+    above, stated = _lines_above(lines)
+    lines = lines[above : above + _LINES]
+    delimiter = delimiter or stated or _delimiter(lines)
     cells = _cells(lines, delimiter)
     if not cells:
         raise TableFileError(source, "it is empty", "a line of names and rows below are expected")
     said = decimal or ("," if delimiter != "," and _decimal_commas(cells) else ".")
     if header_lines is None:
-        header_lines = _header_lines(cells, source, said)
+        header_lines = _header_lines(cells, source, above)
     width = len(cells[0])
     first = list(cells[0]) if header_lines else []
-    names = _names(first, width, source)
+    names = _names(first, width, source, above)
     body = cells[header_lines:]
-    blank = next(i for i, line in enumerate(lines) if line.strip())
-    return TextFormat(encoding, delimiter, said, header_lines, blank, names, _codes(names, body))
+    return TextFormat(encoding, delimiter, said, header_lines, above, names, _codes(names, body))
+
+
+def _lines_above(lines: Sequence[str]) -> tuple[int, str]:
+    """How many lines are above the names, and the delimiter that one of them states, if one does.
+
+    Excel writes ``sep=;`` there, and reads it.
+    """
+    above, stated = 0, ""
+    for line in lines:
+        if line.strip():
+            match = _STATED.fullmatch(line)
+            if match is None or stated:
+                break
+            stated = match[1]
+        above += 1
+    return above, stated
 
 
 def _encoding(sample: bytes, source: str) -> str:
@@ -194,7 +212,7 @@ def _decimal_commas(cells: list[list[str]]) -> bool:
     return bool(commas) and not points and not grouped
 
 
-def _header_lines(cells: list[list[str]], source: str, decimal: str) -> int:
+def _header_lines(cells: list[list[str]], source: str, above: int) -> int:
     """Nought where the first line has values; two header lines are refused."""
     first, body = cells[0], cells[1:]
     numeric = _numeric_columns(body, len(first))
@@ -214,7 +232,7 @@ def _header_lines(cells: list[list[str]], source: str, decimal: str) -> int:
                 source,
                 "this looks like a second line of names or units",
                 "delete it, or skip it with --header-lines 2",
-                line=2,
+                line=above + 2,
                 column=first[odd[0]],
                 value=second[odd[0]],
             )
@@ -245,7 +263,7 @@ def _is_number(text: str) -> bool:
     return _NUMBER.fullmatch(text) is not None
 
 
-def _names(first: list[str], width: int, source: str) -> tuple[str, ...]:
+def _names(first: list[str], width: int, source: str, above: int) -> tuple[str, ...]:
     found = [name.strip() for name in first] or [""] * width
     names = [name or f"column {j}" for j, name in enumerate(found, start=1)]
     twice = [name for name, count in Counter(names).items() if count > 1]
@@ -254,7 +272,7 @@ def _names(first: list[str], width: int, source: str) -> tuple[str, ...]:
             source,
             f"{Counter(names)[twice[0]]} columns have this name",
             "give every column a name of its own",
-            line=1,
+            line=above + 1,
             column=twice[0],
         )
     return tuple(names)
@@ -268,20 +286,27 @@ def _codes(names: Sequence[str], body: list[list[str]]) -> tuple[str, ...]:
     )
 
 
+def _rows(text: io.TextIOBase, form: TextFormat) -> Any:
+    """What reads the cells of lines, from that of the names on."""
+    for _ in range(form.lines_above):
+        text.readline()
+    return csv.reader(text, delimiter=form.delimiter)
+
+
 def line_of_row(text: io.TextIOBase, form: TextFormat, row: int) -> int | None:
     """The line of the file, from 1 on, in which a row (from 0 on) begins.
 
     **Cost**: a pass over the file up to there.
     """
-    reader = csv.reader(text, delimiter=form.delimiter)
-    seen, before = -form.header_lines, 0
+    reader = _rows(text, form)
+    seen, before = -form.header_lines, form.lines_above
     try:
         for cells in reader:
             if cells:
                 if seen == row:
                     return before + 1
                 seen += 1
-            before = reader.line_num
+            before = form.lines_above + reader.line_num
     except (csv.Error, UnicodeError):
         return None
     return None
@@ -292,13 +317,13 @@ def ragged_line(text: io.TextIOBase, form: TextFormat) -> tuple[int, int, str] |
 
     **Cost**: a pass over the file up to there.
     """
-    reader = csv.reader(text, delimiter=form.delimiter)
-    before = 0
+    reader = _rows(text, form)
+    before = form.lines_above
     try:
         for number, cells in enumerate(reader):
             if cells and number >= form.header_lines and len(cells) != len(form.names):
                 return before + 1, len(cells), form.delimiter.join(cells)[:60]
-            before = reader.line_num
+            before = form.lines_above + reader.line_num
     except (csv.Error, UnicodeError):
         return None
     return None
