@@ -374,7 +374,7 @@ def test_from_another_alpha_it_is_the_same(squared):
     first = solved(K, y, w, 1.0, squared, False)
     problem = ColumnProblem(y, w, 0.1, squared, False)
     system = MatrixSystem(K)
-    warm = solve_column(system, problem, start_from(system, first, problem), 1e-12)
+    warm = solve_column(system, problem, start_from(system, problem, first), 1e-12)
     cold = solved(K, y, w, 0.1, squared, False)
     np.testing.assert_allclose(warm.point.values, cold.point.values, atol=1e-7)
 
