@@ -191,7 +191,7 @@ class AlphaSearch:
         values = np.empty(self.task.Y.shape)
 
         def estimate(j: int, solution: ColumnSolution) -> None:
-            values[:, j] = estimated_values(self.scaled.system, solution)
+            values[:, j] = estimated_values(self.scaled.system, solution, solution.block)
 
         visit = estimate if scored and not self._folds else None
         found = Look(alpha, self.paths.at(alpha, self.task.tolerance, visit))

@@ -175,19 +175,21 @@ def _shifts(system: KernelSystem, problem: ColumnProblem) -> Array:
     return np.full(system.n, _SHIFT * largest)
 
 
-def estimated_values(system: KernelSystem, solution: ColumnSolution) -> Array:
+def estimated_values(
+    system: KernelSystem, solution: ColumnSolution, last: FreeRows | None = None
+) -> Array:
     """Leave-one-out values (n,) as they are if no set changes; exact for rows with no coefficient.
 
     For the hinge loss that is the span estimate f(xᵢ) − βᵢSᵢ². Where an intercept is not penalised
     and no row is free it is held.
 
-    The system that was solved last is used up, if the solution has it.
+    ``last`` is a system that need not be made again if it is that of the free rows: it is used up.
 
     **Cost**: 2|B|²·|SV| flops for |B| free rows and |SV| with a coefficient.
     """
     problem, point = solution.problem, solution.point
     values = point.values + point.intercept
-    block = _block_of(system, solution)
+    block = _block_of(system, solution, last)
     U = np.flatnonzero(solution.sets()[1])
     spans = np.zeros(system.n)
     if block is None:
@@ -202,17 +204,20 @@ def estimated_values(system: KernelSystem, solution: ColumnSolution) -> Array:
     return values - point.coefficients * np.maximum(spans, 0.0)
 
 
-def _block_of(system: KernelSystem, solution: ColumnSolution) -> FreeRows | None:
-    """The system of the free rows: what was solved last, where that is the same one.
+def _block_of(
+    system: KernelSystem, solution: ColumnSolution, last: FreeRows | None
+) -> FreeRows | None:
+    """The system of the free rows: the last one, where that is the same.
 
-    Of a solution with a gap it may be of a few other rows, as long as these have no coefficients.
+    Of a solution with a gap it may have a few rows more or less; those that it has not have no
+    coefficients.
     """
-    block, shifts = solution.block, _shifts(system, solution.problem)
-    if block is not None and np.array_equal(block.shifts, shifts[block.rows]):
+    shifts = _shifts(system, solution.problem)
+    if last is not None and np.array_equal(last.shifts, shifts[last.rows]):
         others = np.ones(system.n, bool)
-        others[block.rows] = False
+        others[last.rows] = False
         if not solution.point.coefficients[others].any():
-            return block
+            return last
     B = np.flatnonzero(solution.sets()[0])
     return system.free_rows(B, shifts[B]) if B.size else None
 
