@@ -191,10 +191,12 @@ def test_a_path_of_the_squared_hinge_loss_goes_on_along_a_line(intercept):
     np.testing.assert_array_equal(there.coefficients, had[0].point.coefficients)
 
 
+@pytest.mark.parametrize("shared", [0, 10_000])
 @pytest.mark.parametrize("few", [1, 7, 1000])
-def test_rows_of_the_matrix_are_read_in_pieces(few, monkeypatch):
+def test_rows_of_the_matrix_are_read_in_pieces(few, shared, monkeypatch):
     _, K, _, _ = problem_of(5, 30)
     monkeypatch.setattr(kernel_systems, "_CHUNK", 30 * few)
+    monkeypatch.setattr(kernel_systems, "_SHARED", shared)
     system, rng = MatrixSystem(K), np.random.default_rng(0)
     for k in (0, 1, 11, 30):
         rows, others = np.sort(rng.permutation(30)[:k]), rng.permutation(30)[:8]

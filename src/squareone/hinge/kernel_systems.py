@@ -13,8 +13,9 @@ import numpy as np
 from ..arrays import Array, blocks, calm_blas, cholesky, cholesky_solve, upper_product
 from ..threads import for_each, thread_budget
 
-# Numbers of rows that are copied at a time: what a cache holds.
-_CHUNK = 100_000
+# Numbers of rows that are copied at a time: what a cache holds. Numbers from which a second core
+# is worth being woken.
+_CHUNK, _SHARED = 100_000, 2_000_000
 
 
 class FreeRows(ABC):
@@ -96,7 +97,12 @@ class MatrixSystem(KernelSystem):
             # whole rows of few at a time, which stay in the cache: columns of K are far apart
             np.take(self.K[rows[part]], others, axis=1, out=out[part], mode="clip")
 
-        for_each(copy, blocks(rows.size, self._at_a_time))
+        parts = blocks(rows.size, self._at_a_time)
+        if rows.size * self.n < _SHARED:
+            for part in parts:
+                copy(part)
+        else:
+            for_each(copy, parts)
         return out
 
     def part(self, rows: Array) -> MatrixSystem:
@@ -112,7 +118,8 @@ class MatrixSystem(KernelSystem):
 
     def combined(self, rows: Array, coefficients: Array) -> Array:
         """K_{·M} c for some rows M (k,) and their ``coefficients`` (k,): (n,). Cost: 2kn flops."""
-        shares = blocks(rows.size, max(1, -(-rows.size // thread_budget())))
+        cores = thread_budget() if rows.size * self.n >= _SHARED else 1
+        shares = blocks(rows.size, max(1, -(-rows.size // cores)))
         sums = np.zeros((max(1, len(shares)), self.n))
 
         def add(number: int) -> None:
