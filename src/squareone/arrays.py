@@ -460,6 +460,17 @@ def symmetric_product(A: Array, v: Array) -> Array:
     return symv(1.0, A.T, v, lower=0)
 
 
+def upper_product(A: Array, diagonal: Array, v: Array) -> Array:
+    """``A @ v`` for ``v`` (n,), reading the triangle above the diagonal, and ``diagonal`` (n,).
+
+    For a matrix of which a factor has taken the place of the lower triangle. Cost: 2n² flops.
+    """
+    if v.size == 0:
+        return v.copy()
+    (symv,) = scipy.linalg.get_blas_funcs(("symv",), (A, v))
+    return symv(1.0, A.T, v, lower=1) + (diagonal - np.diagonal(A)) * v
+
+
 @contextmanager
 def calm_blas(n: int) -> Iterator[None]:
     """One thread for a small factorisation: waking the others takes longer than the work."""

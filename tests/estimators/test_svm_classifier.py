@@ -20,14 +20,20 @@ from squareone.rows import open_rows
 
 VARIANTS = [
     {},
-    {"alpha": 1.0, "kernel": Gaussian(1.0), "calibration": None},
-    {"alpha": 1.0, "kernel": Gaussian(1.0), "calibration": None, "loss": "squared_hinge"},
-    {"C": 1.0, "kernel": "linear", "calibration": None, "fit_intercept": True},
-    {"C": 1.0, "kernel": Gaussian(1.0), "calibration": None, "fit_intercept": False},
+    {"alpha": 1.0, "kernel": Gaussian(1.0), "calibration": None, "tol": 1e-10},
+    {
+        "alpha": 1.0,
+        "kernel": Gaussian(1.0),
+        "calibration": None,
+        "tol": 1e-10,
+        "loss": "squared_hinge",
+    },
+    {"C": 1.0, "kernel": "linear", "calibration": None, "tol": 1e-10, "fit_intercept": True},
+    {"C": 1.0, "kernel": Gaussian(1.0), "calibration": None, "tol": 1e-10, "fit_intercept": False},
     {"C": 1.0, "kernel": Gaussian(1.0), "coding": "one_vs_one"},
     {"loss": "squared_hinge"},
     {"cv": 2, "alpha": [0.1, 1.0], "kernel": Gaussian(1.0)},
-    {"alpha": 1.0, "kernel": Gaussian(1.0), "centers": 4, "calibration": None},
+    {"alpha": 1.0, "kernel": Gaussian(1.0), "centers": 4, "calibration": None, "tol": 1e-10},
 ]
 
 
@@ -58,6 +64,8 @@ def test_scikit_learn_checks(estimator, check):
 LOSSES = pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
 X, y = load_iris(return_X_y=True)
 noisy, signs = make_classification(120, 5, flip_y=0.15, random_state=0)
+# One alpha that nothing is left out for is solved to tol.
+EXACT = {"calibration": None, "tol": 1e-10}
 PEER = [("hinge", 0.5), ("hinge", 20.0), ("squared_hinge", 2.0)]
 
 
@@ -66,10 +74,10 @@ PEER = [("hinge", 0.5), ("hinge", 20.0), ("squared_hinge", 2.0)]
 def test_values_are_those_of_scikit_learn(loss, C, weighted):
     w = np.random.default_rng(0).uniform(0.5, 2.0, 120) if weighted else None
     if loss == "hinge":
-        found = SVMClassifier(Gaussian(2.0), C=C, fit_intercept=True, calibration=None)
+        found = SVMClassifier(Gaussian(2.0), C=C, fit_intercept=True, **EXACT)
         peer = SVC(C=C, gamma=0.125, tol=1e-9)
     else:
-        found = SVMClassifier("linear", C=C, loss=loss, fit_intercept=False, calibration=None)
+        found = SVMClassifier("linear", C=C, loss=loss, fit_intercept=False, **EXACT)
         peer = LinearSVC(C=C, loss=loss, fit_intercept=False, tol=1e-10, max_iter=100_000)
     found.fit(noisy, signs, sample_weight=w)
     expected = peer.fit(noisy, signs, sample_weight=w).decision_function(noisy)
@@ -78,10 +86,28 @@ def test_values_are_those_of_scikit_learn(loss, C, weighted):
     assert pytest.approx(C) == found.C_
 
 
+@LOSSES
+@pytest.mark.parametrize("fit_intercept", ["penalised", True])
+def test_one_alpha_is_solved_to_its_tolerance(loss, fit_intercept):
+    """No further than was asked for, and its certificate holds; exactly where rows are left out."""
+    X, y = make_classification(400, 5, flip_y=0.15, random_state=0)
+    gaps = []
+    for C in (0.1, 2.0, 20.0):
+        options = {"C": C, "loss": loss, "fit_intercept": fit_intercept}
+        exact = SVMClassifier(Gaussian(1.0), **options).fit(X, y)
+        assert exact.gap_ <= 1e-10
+        found = SVMClassifier(Gaussian(1.0), **options, calibration=None, tol=0.05).fit(X, y)
+        assert found.gap_ == pytest.approx(max(1.0 - found.dual_ / found.primal_, 0.0))
+        assert found.dual_ <= exact.primal_ * (1 + 1e-10)
+        assert exact.dual_ <= found.primal_ * (1 + 1e-10)
+        gaps.append(found.gap_)
+    assert 1e-10 < max(gaps) <= 0.05
+
+
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
 def test_left_out_values_are_those_of_refits(loss):
     model = SVMClassifier(Gaussian(2.0), C=[0.3, 2.0], loss=loss).fit(noisy, signs)
-    again = SVMClassifier(Gaussian(2.0), C=model.C_, loss=loss, calibration=None)
+    again = SVMClassifier(Gaussian(2.0), C=model.C_, loss=loss, **EXACT)
     for i in range(0, 120, 7):
         others = np.arange(120) != i
         value = again.fit(noisy[others], signs[others]).decision_function(noisy[[i]])[0]
@@ -96,7 +122,7 @@ def test_left_out_values_are_those_of_refits(loss):
 def test_folds_are_those_of_refits():
     cv = StratifiedKFold(4, shuffle=True, random_state=0)
     model = SVMClassifier(Gaussian(2.0), C=1.0, cv=cv, tol=1e-10).fit(noisy, signs)
-    refits = SVMClassifier(Gaussian(2.0), C=1.0, calibration=None)
+    refits = SVMClassifier(Gaussian(2.0), C=1.0, **EXACT)
     expected = cross_val_predict(refits, noisy, signs, cv=cv, method="decision_function")
     np.testing.assert_allclose(model.loo_decision_values_, expected, atol=1e-6)
     assert model.loo_error_ == pytest.approx(np.mean((expected > 0) != signs))
@@ -107,7 +133,7 @@ def test_folds_are_those_of_refits():
 def test_every_class_is_a_fit_of_its_own():
     model = SVMClassifier(Gaussian(1.5), C=3.0).fit(X, y)
     for j, label in enumerate(model.classes_):
-        one = SVMClassifier(Gaussian(1.5), C=3.0, calibration=None).fit(X, y == label)
+        one = SVMClassifier(Gaussian(1.5), C=3.0, **EXACT).fit(X, y == label)
         np.testing.assert_allclose(
             model.decision_function(X)[:, j], one.decision_function(X), atol=1e-6
         )
@@ -115,7 +141,7 @@ def test_every_class_is_a_fit_of_its_own():
 
 def test_one_against_one_leaves_other_classes_out():
     model = SVMClassifier(Gaussian(1.5), C=3.0, coding="one_vs_one").fit(X, y)
-    pair = SVMClassifier(Gaussian(1.5), C=3.0, calibration=None).fit(X[y != 2], 1 - y[y != 2])
+    pair = SVMClassifier(Gaussian(1.5), C=3.0, **EXACT).fit(X[y != 2], 1 - y[y != 2])
     found = model._recorded().model.values(X)[:, 0]
     np.testing.assert_allclose(found, pair.decision_function(X), atol=1e-6)
     votes = SVC(C=3.0, gamma=0.5 / 1.5**2).fit(X, y)
@@ -170,7 +196,7 @@ def test_conditions_of_the_optimum_hold_for_every_alpha(loss, fit_intercept):
         K = K + 1.0
     w = np.random.default_rng(1).uniform(0.5, 2.0, 120)
     for C in np.logspace(-2, 2, 7):
-        options = {"C": C, "loss": loss, "fit_intercept": fit_intercept, "calibration": None}
+        options = {"C": C, "loss": loss, "fit_intercept": fit_intercept, **EXACT}
         model = SVMClassifier(Gaussian(2.0), **options).fit(noisy, signs, sample_weight=w)
         beta = np.zeros(120)
         beta[model.support_] = model.dual_coef_
@@ -346,7 +372,7 @@ def test_with_centers_a_row_that_is_left_out_stays_one(loss):
     assert model.centers_.shape == (25, 5)
     assert model.center_coef_.shape == (25,)
     np.testing.assert_array_equal(model.centers_, noisy[model.center_indices_])
-    options = {"C": 2.0, "loss": loss, "centers": model.centers_, "calibration": None}
+    options = {"C": 2.0, "loss": loss, "centers": model.centers_, **EXACT}
     for i in range(0, 120, 11):
         others = np.arange(120) != i
         again = SVMClassifier(Gaussian(2.0), **options).fit(noisy[others], signs[others])
@@ -359,7 +385,7 @@ def test_with_centers_a_row_that_is_left_out_stays_one(loss):
 def test_left_out_values_that_cost_too_much_are_those_of_folds(loss, monkeypatch):
     monkeypatch.setattr(left_out_values, "_MOST_FLOPS", 1.0)
     model = SVMClassifier(Gaussian(2.0), C=[0.5, 2.0], loss=loss, centers=25).fit(noisy, signs)
-    options = {"C": model.C_, "loss": loss, "centers": model.centers_, "calibration": None}
+    options = {"C": model.C_, "loss": loss, "centers": model.centers_, **EXACT}
     again = SVMClassifier(Gaussian(2.0), **options)
     expected = cross_val_predict(again, noisy, signs, cv=5, method="decision_function")
     # the folds of the fit are solved to tol, and an exact solution is near

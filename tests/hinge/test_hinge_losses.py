@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.svm import SVC, LinearSVC
 
-from squareone.hinge import column_solution
+from squareone.hinge import column_solution, kernel_systems
 from squareone.hinge.box_newton import BoxPoint
 from squareone.hinge.certificates import ColumnProblem
 from squareone.hinge.column_solution import solve_column, start_from, start_from_few
@@ -148,6 +148,68 @@ def test_estimates_by_features_are_those_by_rows(intercept, squared):
         estimated = estimated_values(FeatureSystem(Z), found)
         # a shift of 1e-9 of dependent margin rows leaves eps / 1e-9 of the digits
         np.testing.assert_allclose(estimated, expected, rtol=1e-9 if squared else 1e-5)
+
+
+@INTERCEPTS
+def test_estimates_by_the_system_that_was_solved_last(intercept):
+    """The squared hinge loss has the same one, and it may be used up."""
+    _, K, y, w = problem_of(3, 60, weighted=True)
+    system = MatrixSystem(K)
+    found = solved(K, y, w, 0.1, True, intercept)
+    last = found.block
+    assert last is not None
+    assert np.array_equal(last.rows, np.flatnonzero(found.sets()[0]))
+    np.testing.assert_allclose(
+        last.triangle[0, 0] ** 2, K[last.rows[0], last.rows[0]] + 0.1 / w[last.rows[0]]
+    )
+    expected = estimated_values(system, found)
+    np.testing.assert_allclose(estimated_values(system, found, last), expected, rtol=1e-9)
+    # that of other rows is not taken
+    other = system.free_rows(last.rows[1:], last.shifts[1:])
+    np.testing.assert_allclose(estimated_values(system, found, other), expected, rtol=1e-9)
+
+
+@INTERCEPTS
+def test_a_path_of_the_squared_hinge_loss_goes_on_along_a_line(intercept):
+    """Fewer systems than from the last solution alone, and the same solutions."""
+    _, K, y, w = problem_of(4, 300)
+    system, systems = MatrixSystem(K), []
+    for memory in (1, 2):
+        had, total = [], 0
+        for alpha in np.geomspace(3.0, 0.003, 12):
+            problem = ColumnProblem(y, w, alpha, True, intercept)
+            nothing = BoxPoint(np.zeros(300), np.zeros(300))
+            start = start_from(system, problem, *had[:memory]) if had else nothing
+            had.insert(0, solve_column(system, problem, start, 1e-3))
+            assert had[0].certificate.gap <= 1e-3
+            total += had[0].systems
+        systems.append(total)
+        np.testing.assert_allclose(K @ had[0].point.coefficients, had[0].point.values, atol=1e-9)
+    assert systems[1] < systems[0]
+    # at the λ of the last one it is that
+    there = start_from(system, had[0].problem, *had[:2])
+    np.testing.assert_array_equal(there.coefficients, had[0].point.coefficients)
+
+
+@pytest.mark.parametrize("shared", [0, 10_000])
+@pytest.mark.parametrize("few", [1, 7, 1000])
+def test_rows_of_the_matrix_are_read_in_pieces(few, shared, monkeypatch):
+    _, K, _, _ = problem_of(5, 30)
+    monkeypatch.setattr(kernel_systems, "_CHUNK", 30 * few)
+    monkeypatch.setattr(kernel_systems, "_SHARED", shared)
+    system, rng = MatrixSystem(K), np.random.default_rng(0)
+    for k in (0, 1, 11, 30):
+        rows, others = np.sort(rng.permutation(30)[:k]), rng.permutation(30)[:8]
+        np.testing.assert_array_equal(system.block(rows, others), K[np.ix_(rows, others)])
+        c = np.zeros(30)
+        c[rows] = rng.normal(size=k)
+        np.testing.assert_allclose(system.product(c), K @ c, atol=1e-13)
+        np.testing.assert_allclose(system.combined(rows, c[rows]), K @ c, atol=1e-13)
+        if k:
+            block = system.free_rows(rows, np.full(k, 0.5))
+            np.testing.assert_allclose(block.product(c[rows]), (K @ c)[rows], atol=1e-13)
+            A = K[np.ix_(rows, rows)] + 0.5 * np.eye(k)
+            np.testing.assert_allclose(A @ block.solve(c[rows]), c[rows], atol=1e-12)
 
 
 @LOSSES
@@ -374,7 +436,7 @@ def test_from_another_alpha_it_is_the_same(squared):
     first = solved(K, y, w, 1.0, squared, False)
     problem = ColumnProblem(y, w, 0.1, squared, False)
     system = MatrixSystem(K)
-    warm = solve_column(system, problem, start_from(system, first, problem), 1e-12)
+    warm = solve_column(system, problem, start_from(system, problem, first), 1e-12)
     cold = solved(K, y, w, 0.1, squared, False)
     np.testing.assert_allclose(warm.point.values, cold.point.values, atol=1e-7)
 

@@ -107,7 +107,8 @@ class SVMClassifier(ClassificationMixin):
         taken; for two classes, or labels.
     tol : float, default=1e-3
         Relative duality gap of the solutions on the path. That in the end is exact but for
-        rounding: 1e-10.
+        rounding, 1e-10, as left-out values need it; one λ with ``calibration=None``, which has
+        none, is solved to ``tol``.
     memory_limit : int, str or None, default=None
         Bytes, or ``"2GiB"``; None for what is free.
     random_state : int, RandomState or None, default=None
@@ -157,7 +158,7 @@ class SVMClassifier(ClassificationMixin):
     Notes
     -----
     **Cost**: n²d/2 multiplications for the kernel matrix, n² numbers of float64 (also for float32
-    rows), some ten systems of the rows on the margin for each λ and column (hinge), or three of all
+    rows), some ten systems of the rows on the margin for each λ and column (hinge), or two of all
     support vectors (squared hinge). Exact leave-one-out values: 2n·M·S flops for M of these
     and S support vectors, and some passes over the rows for each one without which the margin
     changes. With the linear kernel on more rows than features, features take the place of the

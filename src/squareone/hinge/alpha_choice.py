@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 
@@ -100,9 +101,17 @@ class ColumnPaths:
         self._signs, self._weights = task.signs, task.column_weights
         self._had: dict[float, list[ColumnSolution]] = {}
 
-    def at(self, alpha: float, tolerance: float) -> list[ColumnSolution]:
-        """The solutions at λ, to a relative gap of ``tolerance``. Columns share the cores."""
-        near = min(self._had, key=lambda had: (had < alpha, abs(np.log(had / alpha))), default=None)
+    def at(
+        self,
+        alpha: float,
+        tolerance: float,
+        visit: Callable[[int, ColumnSolution], None] | None = None,
+    ) -> list[ColumnSolution]:
+        """The solutions at λ, to a relative gap of ``tolerance``. Columns share the cores.
+
+        ``visit`` is called for every column, while its last system is still there.
+        """
+        near = sorted(self._had, key=lambda had: (had < alpha, abs(np.log(had / alpha))))[:2]
         found: dict[int, ColumnSolution] = {}
 
         def solve(j: int) -> None:
@@ -114,14 +123,15 @@ class ColumnPaths:
                 self.task.free_intercept,
             )
             system = self.scaled.system
-            if near is None:
-                start, share = start_from_few(system, problem)
+            if near:
+                start = start_from(system, problem, *(self._had[had][j] for had in near))
+                share = _AGAIN if near[0] == alpha else 1.0
             else:
-                start, share = (
-                    start_from(system, self._had[near][j], problem),
-                    _AGAIN if near == alpha else 1.0,
-                )
-            found[j] = solve_column(system, problem, start, tolerance, share)
+                start, share = start_from_few(system, problem)
+            solution = solve_column(system, problem, start, tolerance, share)
+            if visit is not None:
+                visit(j, solution)
+            found[j] = replace(solution, block=None)
 
         columns = range(self._signs.shape[1])
         for_each(solve, columns)
@@ -178,24 +188,25 @@ class AlphaSearch:
 
     def look(self, alpha: float, *, scored: bool = True) -> Look:
         """Solve at λ, and score."""
-        found = Look(alpha, self.paths.at(alpha, self.task.tolerance))
-        if scored:
+        values = np.empty(self.task.Y.shape)
+
+        def estimate(j: int, solution: ColumnSolution) -> None:
+            values[:, j] = estimated_values(self.scaled.system, solution, solution.block)
+
+        visit = estimate if scored and not self._folds else None
+        found = Look(alpha, self.paths.at(alpha, self.task.tolerance, visit))
+        if visit is not None:
+            seen = self.task.seen
+            found = self.scored(found, LeftOut(seen, values[seen], "estimated"))
+        elif scored:
             found = self.scored(found, self.held_out(found))
         self.looks.append(found)
         self.progress.step(f"alpha = {alpha:.3g}", None if np.isnan(found.score) else found.score)
         return found
 
     def held_out(self, look: Look) -> LeftOut:
-        """Estimated leave-one-out values, or those of folds."""
-        if self._folds:
-            return _fold_values(self._folds, look.alpha)
-        values = np.empty(self.task.Y.shape)
-
-        def estimate(j: int) -> None:
-            values[:, j] = estimated_values(self.scaled.system, look.solutions[j])
-
-        for_each(estimate, range(self.task.Y.shape[1]))
-        return LeftOut(self.task.seen, values[self.task.seen], "estimated")
+        """Values of folds."""
+        return _fold_values(self._folds, look.alpha)
 
     def by_spare_folds(self, look: Look) -> Look:
         """With values of folds at this λ only, one fold after the other."""

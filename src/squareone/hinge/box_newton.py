@@ -12,6 +12,7 @@ yᵢβᵢ strictly inside of its bounds are free; for given sets they solve
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -105,6 +106,19 @@ class BoxPoint:
     intercept: float = 0.0
 
 
+@dataclass(frozen=True)
+class NewtonResult:
+    """Where it ended after so many ``systems``, and the last of these: None where no row was free.
+
+    ``solved`` says whether nothing, or less than the tolerance, is left to be won.
+    """
+
+    point: BoxPoint
+    systems: int
+    solved: bool
+    block: FreeRows | None
+
+
 def newton(
     system: KernelSystem,
     problem: BoxProblem,
@@ -112,34 +126,36 @@ def newton(
     tolerance: float,
     most: int = 400,
     first: tuple[Array, Array] | None = None,
-) -> tuple[BoxPoint, int, bool]:
+    enough: Callable[[BoxPoint], bool] | None = None,
+) -> NewtonResult:
     """Minimise from ``start``, until the sets repeat or a step promises less than ``tolerance``.
 
-    Returns the point, the number of systems that were solved, and whether it is the solution.
     ``first`` are the sets (free and full) of the first step, where better ones are known than what
     the conditions at ``start`` say: a smaller μ makes nearly all rows change their set there.
+    ``enough`` ends it earlier, at a point for which it is true.
 
     **Cost**: a step |M|³/3 + 2n|M| flops, and 2n for each row that changes its set.
     """
-    point = start
+    point, block = start, None
     for step in range(1, most + 1):
         b = point.intercept
         sizes = problem.sizes(point.values + b)
         guess = first if step == 1 else None
         free, full = guess or _sets(problem, sizes)
-        following = _system_solved(system, problem, point, free, full)
+        block = None  # given back before another one is made
+        following, block = _system_solved(system, problem, point, free, full)
         sizes_after = problem.sizes(following.values + following.intercept)
         free_after, full_after = _sets(problem, sizes_after)
         if np.array_equal(free, free_after) and np.array_equal(full, full_after):
-            return following, step, True
+            return NewtonResult(following, step, True, block)
         slope, share = _line_search(problem, point, following, sizes, sizes_after)
         if guess and slope >= 0.0:
             continue  # that leads nowhere
         if share > 0.0:
             point = following if share == 1.0 else _between(point, following, share)
-        if -slope <= tolerance:
-            return point, step, True
-    return point, most, False
+        if -slope <= tolerance or (enough is not None and enough(point)):
+            return NewtonResult(point, step, True, block)
+    return NewtonResult(point, most, False, block)
 
 
 def _sets(problem: BoxProblem, sizes: Array) -> tuple[Array, Array]:
@@ -150,8 +166,8 @@ def _sets(problem: BoxProblem, sizes: Array) -> tuple[Array, Array]:
 
 def _system_solved(
     system: KernelSystem, problem: BoxProblem, point: BoxPoint, free: Array, full: Array
-) -> BoxPoint:
-    """The minimum where the sets are what they are."""
+) -> tuple[BoxPoint, FreeRows | None]:
+    """The minimum where the sets are what they are, and the system of its free rows."""
     target = np.zeros_like(point.coefficients)
     target[full] = (problem.signs * problem.upper)[full]
     values = point.values
@@ -161,30 +177,29 @@ def _system_solved(
         and abs(target.sum()) > _BALANCED * np.abs(target).sum()
     ):
         # all at a bound, which do not add up to zero: the intercept moves until some are free
-        return BoxPoint(point.coefficients, values, problem.best_intercept(values))
+        return BoxPoint(point.coefficients, values, problem.best_intercept(values)), None
     change = target - point.coefficients
     change[free] = 0.0
     if change.any():
         values = values + system.product(change)
     rows = np.flatnonzero(free)
-    b = point.intercept
+    b, block = point.intercept, None
     if rows.size:
         shifts, signs = problem.ridge[rows], problem.signs[rows]
         block = system.free_rows(rows, shifts)
         before = point.coefficients[rows]
         rest = signs * (1.0 + shifts * problem.anchor[rows]) - values[rows] - shifts * before
         total = -float(target.sum()) - float(before.sum())
-        moved, b, change_of_values = _refined(block, rows, rest, shifts, b, problem, total)
+        moved, b, change_of_values = _refined(block, rest, shifts, b, problem, total)
         target[rows] = before + moved
         values = values + change_of_values
     elif problem.intercept:
         b = problem.best_intercept(values)
-    return BoxPoint(target, values, b)
+    return BoxPoint(target, values, b), block
 
 
 def _refined(
     block: FreeRows,
-    rows: Array,
     rest: Array,
     shifts: Array,
     b: float,
@@ -197,9 +212,12 @@ def _refined(
     by far, so that steps of refinement follow as long as they help.
     """
     intercept = problem.intercept
+
+    def left_by(b: float, moved: Array) -> Array:
+        return rest - b - block.product(moved) - shifts * moved
+
     moved, b = _moved(block, rest, b, intercept, total)
-    spread = block.spread(moved)
-    left = rest - b - spread[rows] - shifts * moved
+    left = left_by(b, moved)
     for _ in range(_REFINEMENTS):
         size, unbalanced = float(np.abs(left).max()), total - float(moved.sum())
         balanced = not intercept or abs(unbalanced) <= _BALANCED * float(np.abs(moved).sum())
@@ -207,12 +225,11 @@ def _refined(
             break
         more, shift_of_b = _moved(block, left, 0.0, intercept, unbalanced)
         again, b_again = moved + more, b + shift_of_b
-        spread_again = spread + block.spread(more)
-        left = rest - b_again - spread_again[rows] - shifts * again
+        left = left_by(b_again, again)
         if balanced and not float(np.abs(left).max()) < size:
             break
-        moved, b, spread = again, b_again, spread_again
-    return moved, b, spread
+        moved, b = again, b_again
+    return moved, b, block.spread(moved)
 
 
 def _moved(

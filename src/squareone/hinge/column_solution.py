@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from ..arrays import Array
 from ..errors import SingularSystemError
 from .box_newton import BoxPoint, newton
 from .certificates import Certificate, ColumnProblem, certify, feasible
-from .kernel_systems import KernelSystem
+from .kernel_systems import FreeRows, KernelSystem
 
 # Width in units of the margin in which the hinge is rounded off at first, and what is left of it
 # from step to step of the proximal method.
@@ -27,6 +28,13 @@ _MOST_STEPS = 60
 _LEAST_RIDGE = 1e-15
 # What a step of the squared hinge loss has to promise, in tolerances of the loss of f = 0.
 _WORTH_A_STEP = 1e-2
+# From this gap upwards Newton's method stops as soon as it is reached; below it goes on until the
+# sets repeat, which in the end they do at once.
+_ROUGH = 1e-6
+# Times the tolerance that a first look at a gap may be above it.
+_NOT_NEARLY = 3.0
+# How far, in steps of λ, a solution is continued along a line.
+_FARTHEST = 2.0
 # Steps without a smaller gap after which rounding is all that is left, in a zone this narrow.
 _STALLED = 4
 _SMALL_SHARE = 1e-6
@@ -34,12 +42,17 @@ _SMALL_SHARE = 1e-6
 
 @dataclass(frozen=True)
 class ColumnSolution:
-    """A solution and its certificate; ``systems`` were solved for it."""
+    """A solution and its certificate; ``systems`` were solved for it.
+
+    ``block`` is the last of these, where all other coefficients are zero: for the estimate of
+    left-out values, which has the same one. It is as large as the rows that are free, squared.
+    """
 
     problem: ColumnProblem
     point: BoxPoint
     certificate: Certificate
     systems: int
+    block: FreeRows | None = field(default=None, repr=False, compare=False)
 
     def sets(self) -> tuple[Array, Array]:
         """Which rows (n,) are free, and which at their upper bound, whatever rounding has left.
@@ -93,19 +106,27 @@ def _by_newton_steps(
         boxes.insert(0, problem.box(np.maximum(problem.ridge, least), box.anchor))
     for box, share in zip(boxes, (0.0, _WORTH_A_STEP * tolerance, 0.0)[-len(boxes) :], strict=True):
         try:
-            point, systems, _ = newton(system, box, point, max(share, 1e-17) * scale)
+            ended = newton(
+                system,
+                box,
+                point,
+                max(share, 1e-17) * scale,
+                enough=_enough(system, problem, tolerance),
+            )
         except SingularSystemError:
             if best is None:
                 raise
             continue
-        total += systems
+        total += ended.systems
         # what many changes have added up to keeps the rounding of the largest of them
-        point = replace(point, values=system.product(point.coefficients))
-        found = _certified(system, problem, point, total)
+        point = replace(ended.point, values=system.product(ended.point.coefficients))
+        found = replace(_certified(system, problem, point, total), block=ended.block)
         if best is None or found.certificate.primal <= best.certificate.primal:
             best = found
         if found.certificate.gap <= tolerance:
             break
+        del found, ended
+        best = replace(best, block=None)
     assert best is not None
     return replace(best, systems=total)
 
@@ -115,6 +136,28 @@ def _certified(
 ) -> ColumnSolution:
     there = feasible(system, problem, point)
     return ColumnSolution(problem, there, certify(problem, there), systems)
+
+
+def _enough(
+    system: KernelSystem, problem: ColumnProblem, tolerance: float
+) -> Callable[[BoxPoint], bool] | None:
+    """Whether a point has a gap of at most ``tolerance``; None where that is small.
+
+    Cost: some passes over the rows; where it may be so, 2n flops for each one out of its bounds.
+    """
+    if tolerance < _ROUGH:
+        return None
+    upper = problem.upper
+
+    def enough(point: BoxPoint) -> bool:
+        # with f as it is before coefficients are moved into their bounds: most gaps are far larger
+        a = np.minimum(np.maximum(problem.signs * point.coefficients, 0.0), upper)
+        rough = certify(problem, replace(point, coefficients=problem.signs * a)).gap
+        if rough > _NOT_NEARLY * tolerance:
+            return False
+        return certify(problem, feasible(system, problem, point)).gap <= tolerance
+
+    return enough
 
 
 def _by_proximal_steps(
@@ -138,6 +181,7 @@ def _by_proximal_steps(
     widths = _ZONE / np.where(used, upper, upper.max())
     least = _LEAST_SHIFT * float(system.diagonal.max(initial=0.0))
     point, total, since = start, 0, 0
+    enough = _enough(system, problem, tolerance)
     best: ColumnSolution | None = None
     scale = float(problem.weights.sum()) / (2.0 * problem.alpha)  # of the objective
     for _ in range(_MOST_STEPS):
@@ -148,13 +192,13 @@ def _by_proximal_steps(
         box = problem.box(np.maximum(share * widths, least), anchor)
         try:
             worth = 1e-4 * tolerance * scale
-            point, systems, _ = newton(system, box, point, worth, first=first)
+            ended = newton(system, box, point, worth, first=first, enough=enough)
         except SingularSystemError:
             least = 100.0 * max(least, share * float(widths.min()))
             continue
-        total += systems
+        total += ended.systems
         # what many changes have added up to keeps the rounding of the largest of them
-        point = replace(point, values=system.product(point.coefficients))
+        point = replace(ended.point, values=system.product(ended.point.coefficients))
         # the next step goes on from where this one has ended, and not from what is feasible there
         found = _certified(system, problem, point, total)
         # weights may differ by so much that the optimum is far below what they add up to
@@ -174,14 +218,22 @@ def _by_proximal_steps(
     return ColumnSolution(problem, best.point, best.certificate, total)
 
 
-def start_from(system: KernelSystem, last: ColumnSolution, problem: ColumnProblem) -> BoxPoint:
-    """Where to start at another λ: rows that were at their bound are at the new one.
+def start_from(
+    system: KernelSystem,
+    problem: ColumnProblem,
+    last: ColumnSolution,
+    before: ColumnSolution | None = None,
+) -> BoxPoint:
+    """Where to start at another λ: from the ``last`` solution, the nearest one.
+
+    For the hinge loss rows that were at their bound are at the new one. Solutions of the squared
+    hinge loss go on along the line, in log λ, from the one ``before``.
 
     Cost: at most 2n² flops.
     """
     point = last.point
     if problem.squared:
-        return point
+        return point if before is None else _continued(last, before, problem.alpha)
     full = last.sets()[1]
     change = np.zeros(system.n)
     change[full] = problem.signs[full] * (problem.upper - last.problem.upper)[full]
@@ -189,6 +241,20 @@ def start_from(system: KernelSystem, last: ColumnSolution, problem: ColumnProble
         return point
     values = point.values + system.product(change)
     return BoxPoint(point.coefficients + change, values, point.intercept)
+
+
+def _continued(last: ColumnSolution, before: ColumnSolution, alpha: float) -> BoxPoint:
+    """The line through two solutions at ``alpha``; the last one where that is far."""
+    way = np.log(last.problem.alpha / before.problem.alpha)
+    t = float(np.log(alpha / last.problem.alpha) / way) if way else 0.0
+    if abs(t) > _FARTHEST:
+        return last.point
+    here, there = last.point, before.point
+    return BoxPoint(
+        here.coefficients + t * (here.coefficients - there.coefficients),
+        here.values + t * (here.values - there.values),
+        here.intercept + t * (here.intercept - there.intercept),
+    )
 
 
 def start_from_few(system: KernelSystem, problem: ColumnProblem) -> tuple[BoxPoint, float]:

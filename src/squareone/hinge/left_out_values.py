@@ -19,15 +19,17 @@ from ..arrays import (
     blocks,
     cholesky,
     cholesky_solve,
+    column_square_sums,
     copy_triangle,
     positive_inverse,
+    solve_transposed,
     solve_triangular,
     triangular_inverse,
 )
 from .box_newton import BoxPoint
 from .certificates import ColumnProblem, best_intercept
 from .column_solution import ColumnSolution, solve_column
-from .kernel_systems import FeatureSystem, KernelSystem
+from .kernel_systems import FeatureSystem, FreeRows, KernelSystem
 
 # The shift of the free rows for the hinge loss, as a share of the largest k(x, x): refinement takes
 # back what it changes, and digits that a smaller one loses where K is singular do not come back.
@@ -173,51 +175,74 @@ def _shifts(system: KernelSystem, problem: ColumnProblem) -> Array:
     return np.full(system.n, _SHIFT * largest)
 
 
-def estimated_values(system: KernelSystem, solution: ColumnSolution) -> Array:
+def estimated_values(
+    system: KernelSystem, solution: ColumnSolution, last: FreeRows | None = None
+) -> Array:
     """Leave-one-out values (n,) as they are if no set changes; exact for rows with no coefficient.
 
     For the hinge loss that is the span estimate f(xᵢ) − βᵢSᵢ². Where an intercept is not penalised
     and no row is free it is held.
 
+    ``last`` is a system that need not be made again if it is that of the free rows: it is used up.
+
     **Cost**: 2|B|²·|SV| flops for |B| free rows and |SV| with a coefficient.
     """
     problem, point = solution.problem, solution.point
     values = point.values + point.intercept
-    free, full = solution.sets()
-    B, U = np.flatnonzero(free), np.flatnonzero(full)
-    shift = _shifts(system, problem)[B]
+    block = _block_of(system, solution, last)
+    U = np.flatnonzero(solution.sets()[1])
     spans = np.zeros(system.n)
-    if not B.size:
+    if block is None:
         spans[U] = system.diagonal[U]
-    elif isinstance(system, FeatureSystem) and B.size > system.Z.shape[1]:
+    elif block.triangle is None:
+        assert isinstance(system, FeatureSystem)
+        B, shift = block.rows, block.shifts
         spans[B], spans[U] = _spans_by_features(system, B, U, shift, intercept=problem.intercept)
     else:
-        spans[B], spans[U] = _spans_by_rows(system, B, U, shift, intercept=problem.intercept)
+        B = block.rows
+        spans[B], spans[U] = _spans_by_rows(system, block, U, intercept=problem.intercept)
     return values - point.coefficients * np.maximum(spans, 0.0)
 
 
+def _block_of(
+    system: KernelSystem, solution: ColumnSolution, last: FreeRows | None
+) -> FreeRows | None:
+    """The system of the free rows: the last one, where that is the same.
+
+    Of a solution with a gap it may have a few rows more or less; those that it has not have no
+    coefficients.
+    """
+    shifts = _shifts(system, solution.problem)
+    if last is not None and np.array_equal(last.shifts, shifts[last.rows]):
+        others = np.ones(system.n, bool)
+        others[last.rows] = False
+        if not solution.point.coefficients[others].any():
+            return last
+    B = np.flatnonzero(solution.sets()[0])
+    return system.free_rows(B, shifts[B]) if B.size else None
+
+
 def _spans_by_rows(
-    system: KernelSystem, B: Array, U: Array, shift: Array, *, intercept: bool
+    system: KernelSystem, block: FreeRows, U: Array, *, intercept: bool
 ) -> tuple[Array, Array]:
-    """S² of the free rows B and of the rows U at their bound, by the factor of K_BB."""
-    P = system.block(B, B)
-    P[np.diag_indices(B.size)] += shift
-    cholesky(P)
+    """S² of the free rows B and of the rows U at their bound, by the factor of K_BB: it is lost."""
+    P, B = block.triangle, block.rows
+    assert P is not None
     cross = solve_triangular(P, system.block(B, U))
     at_bound = system.diagonal[U] - np.einsum("ij,ij->j", cross, cross)
     ones = solve_triangular(P, np.ones((B.size, 1)))
+    own = solve_transposed(P, ones)[:, 0]  # A⁻¹1
     triangular_inverse(P)
-    P = np.tril(P)
-    inverse = np.einsum("ij,ij->j", P, P)
+    inverse = column_square_sums(P)
     plain = inverse.copy()
     if intercept:
         s = float(np.square(ones).sum())
         at_bound += np.square(1.0 - cross.T @ ones[:, 0]) / s
-        inverse -= np.square(P.T @ ones[:, 0]) / s
+        inverse -= np.square(own) / s
     # a free row that is alone with the intercept: this one is held, too
     alone = inverse <= 1e-14 * plain
-    free = np.where(alone, system.diagonal[B], 1.0 / np.where(alone, 1.0, inverse) - shift)
-    return free, at_bound
+    rest = 1.0 / np.where(alone, 1.0, inverse) - block.shifts
+    return np.where(alone, system.diagonal[B], rest), at_bound
 
 
 def _spans_by_features(
