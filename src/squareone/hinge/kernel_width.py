@@ -19,6 +19,8 @@ _FEW, _MORE = 700, 2000
 # Octaves around the median distance, and where there may be more of them.
 _OCTAVES, _FARTHEST = (-2.0, -1.0, 0.0), 7.0
 _HALF = 0.5
+# The relative gap of its solutions: widths differ by more.
+_LOOK_TOLERANCE = 1e-2
 # C times the mean k(x, x) on few rows, and around the best of these at other widths.
 _LEVELS, _AROUND = (0.25, 2.0, 16.0, 128.0), (1.0 / 3.0, 1.0, 3.0)
 
@@ -42,6 +44,7 @@ def choose_width(
 
     **Cost**: some 20 fits to at most 700 rows, and two or three to at most 2,000.
     """
+    task = replace(task, tolerance=max(task.tolerance, _LOOK_TOLERANCE))
     unit = with_width(task.kernel, name, "median").resolve(task.X, rng).get_params()[name]
     few = task.part(_some_rows(task, _FEW, rng))
     looks: dict[float, WidthLook] = {}
