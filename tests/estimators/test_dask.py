@@ -920,8 +920,8 @@ def fits_without_nannies(seeds, caplog, tmp_path):
         try:
             for seed in seeds:
                 there = [each for each in workers if each.poll() is None]
-                there += [alone(scheduler.scheduler_address) for _ in range(4 - len(there))]
-                workers += there
+                new = [alone(scheduler.scheduler_address) for _ in range(4 - len(there))]
+                workers = there = [*there, *new]
                 client.wait_for_workers(4)
                 solver = ONE_PASS[seed % 2]
                 lost = np.random.default_rng(seed).choice(there, 2, replace=False)
