@@ -76,17 +76,16 @@ def choice_cost(request: FitRequest, plan: Plan) -> Preliminaries:
     given = isinstance(folds, Folds) and folds.name == "cv"
     with_centers = _with_centers(plan, p) if plan.task.centers else None
     learns = search.learned and any(not isinstance(kernel, Linear) for kernel in search.kernels)
-    nothing = len(search.kernels) * len(search.features or (1,)) == 1 and not learns
+    nothing = len(search.kernels) * search.ways == 1 and not learns
     stages = stages_of(p, given_folds=given, no_choice=nothing)
-    widest = replace(task, d=max(search.features, default=task.d))
-    most = _bytes(widest, search.kernels, stages, plan.task.n)
+    most = _bytes(task, search.kernels, stages, plan.task.n)
     cost = Preliminaries(
         tuple(_work(task, search, stages, with_centers)),
         max(most, with_centers.bytes if with_centers else 0.0),
     )
     if cost.bytes > plan.memory_limit:
         msg = (
-            f"the choice of the kernel, among {p:,} rows of {widest.d:,} features, needs "
+            f"the choice of the kernel, among {p:,} rows of {task.d:,} features, needs "
             f"{readable(cost.bytes)}; memory_limit is {readable(plan.memory_limit)}. Name a "
             'kernel without a learned metric, such as kernel="gaussian", or raise memory_limit'
         )
@@ -109,16 +108,14 @@ def _work(
     learned = search.learned and any(not isinstance(kernel, Linear) for kernel in kernels)
     rounds = _ROUNDS if learned else 0.0
     choice: list[Work] = []
-    features = search.features or (task.d,)
-    chains = [(kernel, replace(task, d=d)) for d in features for kernel in kernels]
+    chains = list(kernels) * search.ways
     for number, stage in enumerate(stages):
         # the dearest come last
         chains = chains if stage.chains is None else chains[-stage.chains :]
         if number == 1 and learned:
-            chains = [chain for chain in chains for _ in POWERS]
-        for kernel, prepared in chains:
-            choice += _chain(prepared, kernel, stage, rounds, first=number == 0)
-    task = replace(task, d=max(features))
+            chains = [kernel for kernel in chains for _ in POWERS]
+        for kernel in chains:
+            choice += _chain(task, kernel, stage, rounds, first=number == 0)
     best = kernels[-2:]  # their sum may be chosen
     if len(best) > 1:
         choice += _times(_fit(task, best[-1], _kept_of(stages[-1])), 2.0 * FOLDS)

@@ -148,8 +148,8 @@ class KernelSearch:
         From the numbers (p,) of some of the user's rows to the
         :class:`~squareone.fitting.kernel_choice.Preparation` s of these; None where the rows are
         numbers already.
-    features : tuple of int
-        How many features each preparation gives; empty where there is none.
+    ways : int
+        How many preparations there are.
     prepared : callable or None
         From the number of the best of these, and the rows (p,) that alone may teach it, or None
         for all, to all of the user's rows as numbers (n, d).
@@ -158,7 +158,7 @@ class KernelSearch:
     kernels: tuple[Kernel, ...]
     learned: bool = True
     preparations: Callable[[Array], Sequence[Any]] | None = None
-    features: tuple[int, ...] = ()
+    ways: int = 1
     prepared: Callable[[int, Array | None], Array | Stream] | None = None
 
     @classmethod

@@ -524,9 +524,7 @@ def _choice(model: Any) -> dict[str, Any]:
     shown = [int(i) for i in order[:_TRIALS]]
     if chosen not in shown:
         shown.append(chosen)
-    scalings: tuple[str, ...] = ("as given",)
-    if model.encoder is None:
-        scalings = ("standard deviation", "normal scores", "pieces")
+    scalings = ("standard deviation", "normal scores") if model.encoder is None else ("as given",)
     rows = []
     for i in shown:
         kernel = str(trials["kernel"][i]).replace("sigma='auto'", "").replace(", )", ")")

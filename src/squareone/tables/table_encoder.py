@@ -45,7 +45,7 @@ from .target_means import TASKS, out_of_fold_means, target_columns
 
 __all__ = ["ColumnSummary", "TableEncoder"]
 
-#: What ``scaling`` may be, in the order in which a choice tries them.
+#: What ``scaling`` may be.
 SCALINGS = ("standard", "quantile", "pieces")
 # The share of the rows of a column above which transform warns of what is not known, if there are
 # so many such rows at least: of a few rows any share says little.

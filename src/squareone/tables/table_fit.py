@@ -30,14 +30,13 @@ from ..rows.mapped_table import is_mapped
 from .columns import refuse_dask
 from .encoded_rows import EncodedRows, EncodedTable, is_partitioned, rows_of_table, transformed
 from .settled_table import settled
-from .table_encoder import SCALINGS, TableEncoder
+from .table_encoder import TableEncoder
 
 if TYPE_CHECKING:
     from ..export.table_inputs import TableInputs
 
-# Numbers are also tried in pieces where these are more than the numbers themselves, of so many
-# columns and rows at most: they are eight times as wide.
-_MOST_CUT, _MOST_CUT_ROWS = 64, 20_000
+#: Scalings that are tried where no encoder is given, by the number of their preparation.
+SCALINGS = ("standard", "quantile")
 # Rows at which slopes are taken for importances.
 _SLOPE_ROWS = 2000
 # Copies of the encoded rows that a fit in memory has at once, and rows from which they are read in
@@ -46,7 +45,7 @@ _COPIES, _STREAMED_ROWS = 3, 2 * POOL_ROWS
 
 
 def encoders_of(estimator: Any, task: str) -> list[TableEncoder]:
-    """The encoders there are to choose among: the user's, or one for each scaling."""
+    """The encoders to choose among: the user's, or one for each scaling."""
     if estimator.encoder is not None:
         encoder = clone(estimator.encoder).set_params(task=task)
         # the same fit every time, as random_state=None of the estimator says
@@ -100,45 +99,15 @@ def request_of(
     if hasattr(stand_in, "feature_names_in_"):
         estimator.feature_names_in_ = stand_in.feature_names_in_
     weights = request.user_weights
-    features = features_of(encoders, stand_in, rows)
-    encoders = encoders[: len(features)]
     whole = EncodedRows(X, np.asarray(y), weights, encoders, streamed=streamed)
     assert request.search is not None
     search = replace(
         request.search,
         preparations=whole.preparations,
-        features=features,
+        ways=len(encoders),
         prepared=whole.prepared,
     )
     return replace(request, search=search)
-
-
-def features_of(encoders: list[TableEncoder], fitted: TableEncoder, rows: Any) -> tuple[int, ...]:
-    """How many features each encoder gives, of those that are worth trying.
-
-    That is all of them, but for the last one where it cuts numbers in pieces that say nothing new,
-    or are too many.
-
-    Parameters
-    ----------
-    encoders : list of TableEncoder
-    fitted : TableEncoder
-        The first of them, fitted.
-    rows : array (n, k) or Stream
-        The table by that one.
-    """
-    n, k = rows.shape
-    same = (k,) * (len(encoders) - 1)
-    if not same or encoders[-1].scaling != "pieces":
-        return (*same, k)
-    ends = np.cumsum([0, *(len(column.outputs) for column in fitted.columns_)])
-    kinds = [column.kind for column in fitted.columns_]
-    numbers = [ends[j] for j, kind in enumerate(kinds) if kind in ("number", "date")]
-    if n > _MOST_CUT_ROWS or len(numbers) > _MOST_CUT or isinstance(rows, Stream):
-        return same
-    pieces = [min(np.unique(rows[:, j]).size - 1, encoders[-1].n_pieces) for j in numbers]
-    more = sum(pieces) - len(numbers)
-    return (*same, k + more) if more else same
 
 
 def partitions_of(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
