@@ -271,7 +271,7 @@ class RegularisedLeastSquares(FittedEstimator):
 
     def _remember(self, request: FitRequest, record: FitResult, plan: Plan) -> None:
         lengths = getattr(request.X, "chunk_lengths", None)
-        vars(self).pop("_chunk_lengths", None)
+        self.__dict__.pop("_chunk_lengths", None)
         if lengths is not None:
             self._chunk_lengths = lengths
         self._show(record, plan)
