@@ -675,6 +675,22 @@ def test_a_support_vector_machine_holds_its_features_here():
             ask(array(), two)
 
 
+def test_a_sum_is_added_as_soon_as_those_before_it_are(monkeypatch):
+    """And does not wait for seven others: nine groups are a node of eight, and one more."""
+    from squareone.rows import dask_tasks
+
+    together, added = [], dask_tasks.added
+
+    def counted(totals):
+        together.append(len(totals))
+        return added(totals)
+
+    monkeypatch.setattr(dask_tasks, "added", counted)
+    monkeypatch.setattr(dask_tasks, "_NODES", 2)
+    assert_equal_bits(fitted("rectangle", array()), fitted("rectangle", X))
+    assert together == 7 * [2]
+
+
 @pytest.mark.parametrize(("m", "threads"), [(1000, 1), (1000, 4), (5000, 2)])
 def test_sums_are_counted_for_threads_and_two_more(m, threads):
     task = RLSRegressor(Gaussian(1.0), centers=20).plan(X, y).task
@@ -987,34 +1003,6 @@ def test_a_worker_holds_what_the_plan_counts(monkeypatch):
         (peak,) = client.run(_peak_bytes).values()
     counted = worker_bytes(model.plan_.task, "rectangle", 1, 8.0 * 32_768 * d)
     assert peak - idle <= 1.1 * counted
-
-
-@pytest.mark.thorough
-@pytest.mark.skipif(sys.platform != "linux", reason="/proc says what a process has had")
-def test_sums_that_wait_for_others_are_few(monkeypatch):
-    """Of 48 groups: each is added as soon as those before it are."""
-    monkeypatch.setattr(block_sums, "_MOST_ROWS", 1024)
-    monkeypatch.setattr(block_sums, "_FEWEST_ROWS", 1024)
-
-    def part(seed):
-        return np.random.default_rng(seed).standard_normal((1024, d))
-
-    blocks = [dask.delayed(part)(seed) for seed in range(48)]
-    rows = da.concatenate([da.from_delayed(b, (1024, d), dtype=float) for b in blocks])
-    target = np.random.default_rng(0).standard_normal(48 * 1024)
-    model = RLSRegressor(Gaussian(1.0), 1.0, centers=1500, solver="rectangle", keep_factor=False)
-    with (
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=60
-        ) as processes,
-        distributed.Client(processes) as client,
-    ):
-        model.fit(rows[: 8 * 1024], target[: 8 * 1024])
-        idle = client.run(_peak_bytes, reset=True)
-        model.fit(rows, target)
-        peaks = client.run(_peak_bytes)
-    counted = worker_bytes(model.plan_.task, "rectangle", 1, 8.0 * 1024 * d)
-    assert max(peaks[each] - idle[each] for each in idle) <= 1.1 * counted
 
 
 @pytest.mark.thorough

@@ -263,7 +263,10 @@ class RegularisedLeastSquares(FittedEstimator):
     # --- what was learned ---
 
     def _remember(self, request: FitRequest, record: FitResult, plan: Plan) -> None:
-        self._chunk_lengths = getattr(request.X, "chunk_lengths", None)
+        lengths = getattr(request.X, "chunk_lengths", None)
+        self.__dict__.pop("_chunk_lengths", None)
+        if lengths is not None:
+            self._chunk_lengths = lengths
         self._show(record, plan)
 
     def _show(self, record: FitResult, plan: Plan) -> None:
