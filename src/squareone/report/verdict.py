@@ -117,7 +117,9 @@ def _against_trees(found: OuterErrors) -> str:
 
 
 def share_explained(explained: float) -> str:
-    """The share of the error of guessing, never rounded up to all of it."""
+    """The share of the error of guessing, never rounded up to all of it, nor below nothing."""
+    if explained < 0.0005:
+        return "nothing"
     return "nearly all" if explained > 0.995 else percent(explained)
 
 
