@@ -112,6 +112,7 @@ def test_a_bad_table_is_refused_in_words(table, name):
         (["--target", "price", "-o", "."], "is a directory"),
         (["--target", "price", "--memory", "1KiB"], "memory_limit is 1 KiB"),
         (["--target", "price", "--device", "abacus"], "device"),
+        (["--target", "price", "--centers", "81"], "--centers 81: the table has 80 rows"),
         (["--target", "price", "--memory", "much"], "memory_limit"),
         (["--target", "price", "--ignore", "SQ999"], "codes of checks are SQ001"),
     ],

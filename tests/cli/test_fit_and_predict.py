@@ -117,6 +117,22 @@ def test_columns_that_are_not_used_are_told_once_in_words_of_the_command(table, 
     assert "drop_identifiers" not in done.stderr
 
 
+def test_a_class_of_one_row_cannot_be_judged(table):
+    """Its fold is predicted from one class only, and the other folds are without it."""
+    rows = "".join(f"{(7 * i) % 40 + 0.5},{'b' if i == 5 else 'a'}\n" for i in range(40))
+    table.write_text(f"x,y\n{rows}")
+    done = run("fit", "houses.csv", "--target", "y", "--kernel", "linear", "--json")
+    assert done.exit_code == 0, done.output
+    found = json.loads(done.stdout)
+    assert "a in 39 rows, b in 1 row\n" in done.stderr
+    assert "too few of the others to tell" in found["verdict"]
+    assert "worse than" not in found["verdict"]
+    assert "1 of the 5 left out, without which there is one class only" in found["measured"]["how"]
+    assert found["measured"]["rows"] == 32
+    assert not any("y_true" in note for note in found["notes"])
+    assert "ROC curve" not in (table.parent / "houses.html").read_text()
+
+
 def test_predictions_are_those_of_the_model_in_order(models):
     import pyarrow.csv
 

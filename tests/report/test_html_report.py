@@ -19,7 +19,7 @@ from squareone import TableClassifier, TableRegressor
 from squareone.report import html
 from squareone.report.html_report import _choice
 from squareone.report.outer_errors import OuterErrors
-from squareone.report.verdict import number, percent, verdict_of
+from squareone.report.verdict import number, percent, share_explained, verdict_of
 from squareone.tables import TableEncoder
 from tests.browser import CONTRAST, cannot_be_tested, chromium, unshared
 from tools.browser import picture, show
@@ -228,6 +228,8 @@ def test_numbers_are_short(value, shown):
 def test_shares_are_short():
     assert percent(0.1234) == "12.3 %"
     assert percent(0.891) == "89 %"
+    shown = [share_explained(x) for x in (-0.08, -1e-5, 0.0, 0.0006, 0.43, 0.994, 0.996)]
+    assert shown == ["nothing", "nothing", "nothing", "0.1 %", "43 %", "99 %", "nearly all"]
 
 
 # --- in a browser ---

@@ -144,6 +144,12 @@ def estimator_for(
         kernel = options.get("kernel") or "gaussian"
         encoder = TableEncoder(random_state=options["seed"])
     centers: Any = options.get("centers") or "auto"
+    if str(centers).isdigit() and int(centers) > n:
+        msg = (
+            f"--centers {centers}: the table has {n:,} rows with a target: ask for fewer, or leave "
+            "it out"
+        )
+        raise ValueError(msg)
     seconds = options.get("time")
     if options.get("quick") and centers == "auto" and n > _QUICK_EXACT:
         seconds = seconds or _QUICK_SECONDS

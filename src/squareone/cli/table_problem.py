@@ -121,7 +121,9 @@ def _said_of_target(target: TargetColumn) -> str:
     if target.task == "regression":
         return f"{target.name} is a quantity ({target.why})"
     names, counts = np.unique(target.values, return_counts=True)
-    of_each = [f"{name} in {count:,} rows" for name, count in zip(names, counts, strict=True)]
+    of_each = [
+        f"{name} in {counted(k, 'row')}" for name, k in zip(names, counts.tolist(), strict=True)
+    ]
     return f"{target.name} has {names.size:,} classes ({target.why}): {listed(of_each, 4)}"
 
 

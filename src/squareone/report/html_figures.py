@@ -103,7 +103,7 @@ def errors_figures(found: OuterErrors, target: str) -> list[Drawing]:
     """Predictions against truth; or calibration, ROC and precision-recall of two classes."""
     if found.task == "regression":
         return [_against_truth(found, target), _sizes_of_errors(found)]
-    if len(found.classes) != 2:
+    if len(found.classes) != 2 or found.one_class:
         return [_calibration(found, target)]
     return [_calibration(found, target), _roc(found), _precision_recall(found)]
 

@@ -120,6 +120,11 @@ class OuterErrors:
         return share, float(np.sqrt(smoothed * (1.0 - smoothed) / (m + 4.0)))
 
     @property
+    def one_class(self) -> bool:
+        """Whether all rows are of one class, of which every model that knows it is right."""
+        return self.task == "classification" and np.unique(self.truth).size < 2
+
+    @property
     def explained(self) -> float:
         """The share of the mean square loss of guessing that the model takes away."""
         guess = float(self.losses(self.guess).mean())
@@ -312,6 +317,10 @@ def outer_errors(
     if not parts:
         msg = "no outer part has rows of two classes to learn from: more rows are needed"
         raise ValueError(msg)
+
+    if len(parts) < len(folds):
+        left = len(folds) - len(parts)
+        how += f"; {left} of the {len(folds)} left out, without which there is one class only"
 
     def together(name: str) -> Array:
         return np.concatenate([part[name] for part in parts])

@@ -51,7 +51,7 @@ def verdict_of(found: OuterErrors, target: str, approximate: str = "") -> Verdic
     """The errors in words; ``approximate`` says what of the model is an approximation."""
     gain, doubt = found.compared(found.guess)
     worth = float(found.losses(found.guess).mean())
-    useful = gain > _SURE * doubt
+    useful = gain > _SURE * doubt and not found.one_class
     rival = "the mean" if found.task == "regression" else "the commonest class"
     explained = share_explained(found.explained)
     if useful:
@@ -61,6 +61,11 @@ def verdict_of(found: OuterErrors, target: str, approximate: str = "") -> Verdic
                 "Decisions are hardly better than guessing, but probabilities are: of their "
                 f"squared error {explained} is explained."
             )
+    elif found.one_class:
+        guessing = (
+            "These rows are all of one class, and there are too few of the others to tell whether "
+            "that is better than guessing."
+        )
     elif gain < -_SURE * doubt:
         guessing = f"That is worse than always guessing {rival}: do not use it."
     elif doubt > _VAGUE * worth:
@@ -103,7 +108,7 @@ def _decides_better(found: OuterErrors) -> bool:
 
 
 def _against_trees(found: OuterErrors) -> str:
-    if found.trees is None:
+    if found.trees is None or found.one_class:
         return ""
     gain, doubt = found.compared(found.trees)
     if abs(gain) <= _SURE * doubt:
@@ -112,7 +117,9 @@ def _against_trees(found: OuterErrors) -> str:
 
 
 def share_explained(explained: float) -> str:
-    """The share of the error of guessing, never rounded up to all of it."""
+    """The share of the error of guessing, never rounded up to all of it, nor below nothing."""
+    if explained < 0.0005:
+        return "nothing"
     return "nearly all" if explained > 0.995 else percent(explained)
 
 
