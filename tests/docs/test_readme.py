@@ -102,7 +102,7 @@ def test_wins_and_losses_are_counted_from_the_results():
 
 def test_seconds_are_those_of_the_results():
     stated = re.search(
-        r"In seconds: ([\d.]+) to ([\d.]+) of one core .*? ([\d.]+) on two cores", README, re.S
+        r"in seconds: ([\d.]+) to ([\d.]+) of one core .*? ([\d.]+) on two cores", README, re.S
     )
     ours = [
         float(row["seconds"]) for row in tables("usual_choices") if row["contestant"] == "squareone"
