@@ -280,6 +280,18 @@ def test_a_weight_of_two_is_a_row_twice(model):
     assert_allclose(values(weighted, once), values(repeated, once), rtol=1e-8)
 
 
+def test_scales_of_encoded_columns_are_no_matter_of_the_user(monkeypatch):
+    """A warning would name features that the table does not have, and advise what is done."""
+    looks = []
+    monkeypatch.setattr("squareone.estimators.base.warn_of_scales", lambda *_: looks.append(_))
+    X, y = np.random.default_rng(0).standard_normal((40, 2)), np.arange(40.0)
+    RLSRegressor(Gaussian(1.0), alpha=1.0).fit(X, y)
+    assert len(looks) == 1
+    TableRegressor("linear").fit(X, y)
+    TableClassifier("linear").fit(X, y > 20)
+    assert len(looks) == 1
+
+
 def test_groups_stay_together():
     """A row's twin in another fold would give it away."""
     twins, groups = pd.concat([flats, flats], ignore_index=True), np.tile(np.arange(n), 2)

@@ -184,14 +184,7 @@ class RegularisedLeastSquares(FittedEstimator):
             kind = kind_of(X)
             if kind is not None:
                 self._array_kind = kind
-            warn_of_scales(
-                self,
-                [request.kernel],
-                request.X,
-                request.columns,
-                request.kept,
-                trial_rows(plan.chosen.flops),
-            )
+            self._look_at_scales(request, plan)
             lengthy = plan.chosen.flops > _LENGTHY * plan.task.threads
             cores = one_core() if _is_small(plan.task) else nullcontext()
             progress_of_fit = fit_progress(self, X, y, sample_weight, lengthy=lengthy)
@@ -203,6 +196,11 @@ class RegularisedLeastSquares(FittedEstimator):
             self._forget()
             raise
         return self
+
+    def _look_at_scales(self, request: FitRequest, plan: Plan) -> None:
+        """Warn where the units of features hide some of them from the kernel."""
+        tried = trial_rows(plan.chosen.flops)
+        warn_of_scales(self, [request.kernel], request.X, request.columns, request.kept, tried)
 
     def _request(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> FitRequest:
         """Everything that came, checked; nothing large is allocated."""

@@ -294,10 +294,6 @@ def outer_errors(
     """
     X = settled(X, type(estimator).__name__)
     folds, how = outer_folds(y, task, groups=groups, order=order, seed=seed)
-    if is_mapped(X) and folds[0][0].size > _TREE_ROWS:
-        how = f"{how}; boosted trees have learned from {_TREE_ROWS:,} of the other rows"
-    if weights is not None:
-        how += _EACH_ONCE
     classes: Any = None
     codes: Any = None
     if task == "classification":
@@ -317,10 +313,6 @@ def outer_errors(
     if not parts:
         msg = "no outer part has rows of two classes to learn from: more rows are needed"
         raise ValueError(msg)
-
-    if len(parts) < len(folds):
-        left = len(folds) - len(parts)
-        how += f"; {left} of the {len(folds)} left out, without which there is one class only"
 
     def together(name: str) -> Array:
         return np.concatenate([part[name] for part in parts])
@@ -342,10 +334,23 @@ def outer_errors(
         decided=None if classes is None else together("decided"),
         classes=() if classes is None else tuple(map(str, classes)),
         permuted=permuted,
-        how=how,
+        how=how + _left_out_of_it(X, folds, len(parts), weights),
         seconds=seconds,
         threshold=float(np.mean(thresholds)) if thresholds else None,
     )
+
+
+def _left_out_of_it(X: Any, folds: list[tuple[Array, Array]], count: int, weights: Any) -> str:
+    """What was not done as everywhere, of ``count`` parts that were predicted, in words."""
+    said = ""
+    if is_mapped(X) and folds[0][0].size > _TREE_ROWS:
+        said += f"; boosted trees have learned from {_TREE_ROWS:,} of the other rows"
+    if weights is not None:
+        said += _EACH_ONCE
+    if count < len(folds):
+        left = len(folds) - count
+        said += f"; {left} of the {len(folds)} left out, without which there is one class only"
+    return said
 
 
 def _part(

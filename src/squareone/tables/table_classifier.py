@@ -211,6 +211,9 @@ class TableClassifier(RLSClassifier):
         """
         return super().decision_function(X)
 
+    def _look_at_scales(self, request: FitRequest, plan: Plan) -> None:
+        """Not here: the encoder has scaled the columns, and its outputs are not for the user."""
+
     def _request(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> FitRequest:
         return request_of(self, X, y, sample_weight, groups, "classification")
 

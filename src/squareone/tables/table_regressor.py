@@ -250,6 +250,9 @@ class TableRegressor(RLSRegressor):
         """
         return super().predict_interval(X, coverage, method, loo_rows, bounds)
 
+    def _look_at_scales(self, request: FitRequest, plan: Plan) -> None:
+        """Not here: the encoder has scaled the columns, and its outputs are not for the user."""
+
     def _request(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> FitRequest:
         return request_of(self, X, y, sample_weight, groups, "regression")
 
