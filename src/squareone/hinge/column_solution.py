@@ -104,7 +104,9 @@ def _by_newton_steps(
         # any point is better than one that rounding has made worse than f = 0
         best = _certified(system, problem, BoxPoint(np.zeros(system.n), np.zeros(system.n)), 0)
         boxes.insert(0, problem.box(np.maximum(problem.ridge, least), box.anchor))
-    for box, share in zip(boxes, (0.0, _WORTH_A_STEP * tolerance, 0.0)[-len(boxes) :], strict=True):
+    # a gap of 1e-10 leaves values that are off by 1e-5, and the sets, when they repeat, nothing
+    worth = _WORTH_A_STEP * tolerance if tolerance >= _ROUGH else 0.0
+    for box, share in zip(boxes, (0.0, worth, 0.0)[-len(boxes) :], strict=True):
         try:
             ended = newton(
                 system,

@@ -151,16 +151,16 @@ class _FreeRowsOfMatrix(FreeRows):
 
     def __init__(self, system: MatrixSystem, rows: Array, shifts: Array) -> None:
         self._system, self.rows, self.shifts = system, rows, shifts
-        self.triangle = system.block(rows, rows)
-        self.triangle[np.diag_indices(rows.size)] += shifts
+        self._both = self.triangle = system.block(rows, rows)
+        self._both[np.diag_indices(rows.size)] += shifts
         with calm_blas(rows.size):
-            cholesky(self.triangle)
+            cholesky(self._both)
 
     def solve(self, B: Array) -> Array:
-        return cholesky_solve(self.triangle, B)
+        return cholesky_solve(self._both, B)
 
     def product(self, coefficients: Array) -> Array:
-        return upper_product(self.triangle, self._system.diagonal[self.rows], coefficients)
+        return upper_product(self._both, self._system.diagonal[self.rows], coefficients)
 
     def spread(self, coefficients: Array) -> Array:
         full = np.zeros(self._system.n)
