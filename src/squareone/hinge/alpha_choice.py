@@ -155,11 +155,10 @@ class FoldPaths:
             self._own = KernelExpansion(fold.kernel, part.X, fold.rest, nothing, np.zeros(0))
             self._new = task.X[fold.rows].astype(np.float64, copy=False)
         self._scaled, self._paths = own, ColumnPaths(own, part)
-        self._tolerance = task.tolerance
 
-    def values(self, alpha: float) -> Array:
-        """Values (r, t) at the rows of the fold."""
-        points = [each.point for each in self._paths.at(alpha, self._tolerance)]
+    def values(self, alpha: float, tolerance: float) -> Array:
+        """Values (r, t) at the rows of the fold, of solutions to a gap of ``tolerance``."""
+        points = [each.point for each in self._paths.at(alpha, tolerance)]
         C = np.stack([point.coefficients for point in points], axis=1)
         b = np.array([point.intercept for point in points])
         if self._own is None:
@@ -172,8 +171,8 @@ class FoldPaths:
         return replace(self._own, coefficients=C, intercepts=b).values(self._new)
 
 
-def _fold_values(folds: list[FoldPaths], alpha: float) -> LeftOut:
-    values = np.concatenate([fold.values(alpha) for fold in folds])
+def _fold_values(folds: list[FoldPaths], alpha: float, tolerance: float) -> LeftOut:
+    values = np.concatenate([fold.values(alpha, tolerance) for fold in folds])
     return LeftOut(np.concatenate([fold.rows for fold in folds]), values, "folds")
 
 
@@ -199,20 +198,20 @@ class AlphaSearch:
             seen = self.task.seen
             found = self.scored(found, LeftOut(seen, values[seen], "estimated"))
         elif scored:
-            found = self.scored(found, self.held_out(found))
+            found = self.scored(found, self.held_out(found, self.task.tolerance))
         self.looks.append(found)
         self.progress.step(f"alpha = {alpha:.3g}", None if np.isnan(found.score) else found.score)
         return found
 
-    def held_out(self, look: Look) -> LeftOut:
-        """Values of folds."""
-        return _fold_values(self._folds, look.alpha)
+    def held_out(self, look: Look, tolerance: float) -> LeftOut:
+        """Values of folds, to a gap of ``tolerance``."""
+        return _fold_values(self._folds, look.alpha, tolerance)
 
     def by_spare_folds(self, look: Look) -> Look:
         """With values of folds at this λ only, one fold after the other."""
         assert self.task.spare_folds is not None
         found = [
-            _fold_values([FoldPaths(self.scaled, self.task, fold)], look.alpha)
+            _fold_values([FoldPaths(self.scaled, self.task, fold)], look.alpha, self.task.tolerance)
             for fold in self.task.spare_folds()
         ]
         left_out = LeftOut(

@@ -15,7 +15,7 @@ from ..fitting.progress import Progress
 from ..kernels import Linear
 from ..kernels.widths import free_width
 from ..models import Hyperplane, KernelExpansion
-from .alpha_choice import AlphaSearch, Look
+from .alpha_choice import EXACT, AlphaSearch, Look
 from .kernel_width import WidthLook, choose_width
 from .left_out_values import too_costly
 from .svm_plan import SVMPlan
@@ -69,8 +69,9 @@ def _settled(search: AlphaSearch, chosen: Look) -> Look:
     task = search.task
     searched = len(search.looks) > 1
     if task.folds is not None:
-        if task.left_out and chosen.left_out is None:
-            chosen = search.scored(chosen, search.held_out(chosen))
+        if task.left_out:  # what probabilities and thresholds are made of, exactly
+            tolerance = min(EXACT, task.tolerance)
+            chosen = search.scored(chosen, search.held_out(chosen, tolerance))
         return search.accurate(chosen)
     if not (task.left_out or searched):
         return chosen  # to the tolerance that was asked for: nothing is made of it
