@@ -82,6 +82,9 @@ def test_pieces(training, most):
 def test_names_of_pieces():
     names = TableEncoder(scaling="pieces").fit([[0.0], [0.25], [7.0]]).get_feature_names_out()
     assert names.tolist() == ["x0:0 to 0.25", "x0:0.25 to 7"]
+    large = [[1_000_001.0], [1_000_002.0], [1_000_003.0]]
+    names = TableEncoder(scaling="pieces").fit(large).get_feature_names_out()
+    assert names.tolist() == ["x0:1000001 to 1000002", "x0:1000002 to 1000003"]
 
 
 def test_the_sum_of_pieces_rises_with_the_number():

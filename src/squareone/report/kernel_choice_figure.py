@@ -190,6 +190,6 @@ def _scalings(estimator: Any) -> list[str]:
     """What is said of each preparation: nothing where there is one, or rows are numbers already."""
     if getattr(estimator, "encoder_", None) is None or estimator.encoder is not None:
         return [""]
-    from ..tables.table_fit import SCALINGS  # imported late: most figures are not of tables
+    from ..tables.table_fit import TRIED_SCALINGS  # imported late: most figures are not of tables
 
-    return [f", {scaling}" for scaling in SCALINGS]
+    return [f", {scaling}" for scaling in TRIED_SCALINGS]

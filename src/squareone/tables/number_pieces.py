@@ -1,4 +1,4 @@
-"""A number in pieces: how far it has come through each of some intervals, which a metric weighs."""
+"""A number in pieces: how much of each of some intervals lies below it (piecewise linear)."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ __all__ = ["MOST_PIECES", "NumberPieces"]
 
 #: Intervals that a column can be cut into.
 MOST_PIECES = 64
+# Digits of an edge in a name: at least, and those that tell any two numbers apart.
+_DIGITS, _MOST_DIGITS = 4, 17
 
 
 @dataclass(frozen=True)
@@ -75,8 +77,12 @@ class NumberPieces:
         return self.edges[0] + np.clip(pieces / self.unit, 0.0, 1.0) @ np.diff(self.edges)
 
     def names(self) -> list[str]:
-        """The intervals, as text."""
-        return [f"{low:.4g} to {high:.4g}" for low, high in pairwise(self.edges)]
+        """The intervals, as text: with as many digits as tell their edges apart."""
+        for digits in range(_DIGITS, _MOST_DIGITS + 1):
+            texts = [f"{edge:.{digits}g}" for edge in self.edges]
+            if len(set(texts)) == len(texts):
+                break
+        return [f"{low} to {high}" for low, high in pairwise(texts)]
 
     def state(self) -> dict[str, Any]:
         """What a file has of it."""

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from ..export.table_inputs import TableInputs
 
 #: Scalings that are tried where no encoder is given, by the number of their preparation.
-SCALINGS = ("standard", "quantile")
+TRIED_SCALINGS = ("standard", "quantile")
 # Rows at which slopes are taken for importances.
 _SLOPE_ROWS = 2000
 # Copies of the encoded rows that a fit in memory has at once, and rows from which they are read in
@@ -50,7 +50,7 @@ def encoders_of(estimator: Any, task: str) -> list[TableEncoder]:
         encoder = clone(estimator.encoder).set_params(task=task)
         # the same fit every time, as random_state=None of the estimator says
         return [encoder.set_params(random_state=0) if encoder.random_state is None else encoder]
-    return [TableEncoder(scaling=scaling, task=task, random_state=0) for scaling in SCALINGS]
+    return [TableEncoder(scaling=scaling, task=task, random_state=0) for scaling in TRIED_SCALINGS]
 
 
 def search_of(estimator: Any) -> KernelSearch:
